@@ -323,6 +323,7 @@ Features features_of(const IndexManifest& manifest) {
   else if (manifest.quantize_bits > 0)
     features.emplace_back(impacts_feature);
   if (manifest.shard) features.emplace_back(shard_feature);
+  if (manifest.codec == newpfd_codec.name) features.emplace_back(simple16_feature);
   return features;
 }
 
@@ -399,6 +400,10 @@ IndexManifest IndexManifest::from_json(const std::string& text, const std::strin
     manifest.has_forward = settings.value("forward", false);
     manifest.has_texts = settings.value("store_text", false);
     describe_index_settings(get, manifest);
+    // Before there was a codec with Simple16, the one with masks had its name.
+    const auto features = json.value("features", Features());
+    if (manifest.codec == newpfd_codec.name && std::ranges::count(features, simple16_feature) == 0)
+      manifest.codec = maskpfd_codec.name;
     if (settings.contains("scores")) manifest.scores = document_score_settings(settings.at("scores"), what);
     manifest.quantize_bits = settings.value("quantize_bits", 0u);
     if (manifest.quantize_bits > 0) settings.at("quantize_top").get_to(manifest.quantize_top);

@@ -74,7 +74,8 @@ constexpr LibraryName library_names[] = {{"unicode", &TextLibraries::unicode},
 void check_features(const ManifestJson& json, const Features& implied, const std::string& what) {
   const auto features = json.value("features", Features());
   for (const std::string& feature : features)
-    if (feature != impacts_feature && feature != weights_feature && feature != shard_feature)
+    if (feature != impacts_feature && feature != weights_feature && feature != shard_feature &&
+        feature != simple16_feature)
       throw UnsupportedVersion("{}: has the feature '{}', which this version does not support; use a newer version",
                                what, feature);
   if (features != implied) throw CorruptFile(what + ": section 'manifest': its features contradict its settings");

@@ -183,7 +183,7 @@ Manifest read_described_manifest(const std::string& text, const std::string& wha
 /// Optional parts of a file. A program that doesn't know a feature can't read the file.
 using Features = std::vector<std::string>;
 inline constexpr std::string_view impacts_feature = "quantized impacts", weights_feature = "given weights",
-                                  shard_feature = "shard";
+                                  shard_feature = "shard", simple16_feature = "simple16";
 
 /// Compares a manifest's list of features with what its other keys imply; a missing list is an empty one. Throws
 /// UnsupportedVersion for a feature that this program doesn't know, CorruptFile if the two differ.

@@ -7,7 +7,7 @@ namespace quern::api {
 struct IndexOptions {
   std::string stemmer = "none";
   std::string stopwords = "none";  ///< none, english, a file, or "words:the,of"
-  std::string codec = "newpfd";
+  std::string codec = "maskpfd";
   unsigned block_size = 128;
   unsigned recursion = 1;      ///< of rpfd
   std::string order = "auto";  ///< auto: url if all documents have one, else natural

@@ -1,5 +1,5 @@
 #pragma once
-#include "quern/core/types.hpp"
+#include "quern/codec/newpfd.hpp"
 
 /// Shuffle and shift tables of the AVX-512 kernels.
 namespace quern::avx512 {
@@ -79,6 +79,30 @@ constexpr Spread make_spread() {
 }
 
 alignas(64) inline constexpr Spread spread = make_spread();
+
+/// How to extract the values of a word of Simple16 to 16 bits each. The size is a power of two.
+struct WordCut {
+  alignas(128) std::array<std::uint8_t, 56> shifts{};
+  std::uint64_t count = 0;
+  std::array<std::uint16_t, 32> masks{};
+};
+
+constexpr auto make_word_cuts() {
+  std::array<WordCut, 16> cuts{};
+  for (std::uint32_t number = 0; number < 16; ++number) {
+    const simple16::Way way = simple16::way_of(number << 28);
+    WordCut& cut = cuts[number];
+    cut.count = way.count;
+    for (unsigned i = 0; i < way.count; ++i) {
+      cut.shifts[2 * i] = static_cast<std::uint8_t>(way.bit_of(i));
+      cut.shifts[2 * i + 1] = static_cast<std::uint8_t>(way.bit_of(i) + 8);
+      cut.masks[i] = static_cast<std::uint16_t>(low_mask(way.width_of(i)));
+    }
+  }
+  return cuts;
+}
+
+inline constexpr auto word_cuts = make_word_cuts();
 
 /// The numbers 0, 1, 2, ...
 constexpr auto make_counting() {

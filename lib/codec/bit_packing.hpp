@@ -53,7 +53,7 @@ class BitAppender {
 /// Packs the low `width` bits of each of n values from `bit_offset` on, with BitAppender's contract.
 void pack(const std::uint32_t* values, unsigned n, unsigned width, std::uint32_t* words, std::uint64_t bit_offset);
 
-// The high parts of a run's exceptions in NewPFD: an array that may have exceptions itself, and a mask that marks the
+// The high parts of a run's exceptions in maskpfd: an array that may have exceptions itself, and a mask that marks the
 // values with a high part.
 
 /// Number of ones among the first n bits. May read 7 bytes past them.

@@ -7,13 +7,15 @@
 
 namespace quern {
 
-const Codec newpfd_codec = {"newpfd",
-                            "patched frame of reference, slot widths per block, bitmaps of exceptions: small and fast",
-                            newpfd::make_encoder,
-                            [](const CodecOptions& options, WordView) {
-                              return options.old_newpfd ? old_newpfd::make_decoder() : newpfd::make_decoder();
-                            },
-                            [](const CodecOptions&) { return std::size_t{0}; }};
+const Codec maskpfd_codec = {
+    "maskpfd", "patched frame of reference, slot widths per block, bitmaps of exceptions: small and fast",
+    maskpfd::make_encoder, [](const CodecOptions&, WordView) { return maskpfd::make_decoder(); },
+    [](const CodecOptions&) { return std::size_t{0}; }};
+
+const Codec newpfd_codec = {
+    "newpfd", "NewPFD as published: slot widths per block, exceptions in Simple16: larger, and faster on GPUs",
+    newpfd::make_encoder, [](const CodecOptions&, WordView) { return newpfd::make_decoder(); },
+    [](const CodecOptions&) { return std::size_t{0}; }};
 
 const Codec rpfd_codec = {
     "rpfd", "recursive PForDelta, one width per list, exceptions coded in the same way: regular blocks, for GPUs",
@@ -30,7 +32,7 @@ const Codec rice_codec = {
     [](const CodecOptions&) { return std::size_t{1}; }};
 
 const std::vector<const Codec*>& all_codecs() {
-  static const std::vector<const Codec*> codecs = {&newpfd_codec, &rpfd_codec, &rice_codec};
+  static const std::vector<const Codec*> codecs = {&maskpfd_codec, &newpfd_codec, &rpfd_codec, &rice_codec};
   return codecs;
 }
 

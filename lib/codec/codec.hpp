@@ -22,8 +22,6 @@ struct CodecOptions {
   unsigned block_size = 128;
   /// rpfd only: how many times the exceptions' arrays are compressed in turn, 0 to 4.
   unsigned recursion = 1;
-  /// newpfd only: the published block layout, with Simple16, which can only be read.
-  bool old_newpfd = false;
 
   bool operator==(const CodecOptions&) const = default;
 };
@@ -123,10 +121,14 @@ void check_codec_options(const CodecOptions& options);
 
 // The codecs with their encoders and decoders.
 
+/// Patched frame of reference with masks: each block has its own slot widths, as in NewPFD. Slots hold the low bits of
+/// all values; a mask marks the exceptions, and their high parts are coded in the same way, up to three times.
+/// Layout: formats/codec/maskpfd.md.
+extern const Codec maskpfd_codec;
+
 /// NewPFD (Yan, Ding, Suel: Inverted Index Compression and Query Processing with Optimized Document Ordering, WWW
-/// 2009), as Huang et al. use it for their block-max index: each block has its own slot widths. Slots hold the low bits
-/// of all values; a mask marks the exceptions, and their high parts are coded in the same way, up to three times.
-/// Layout: formats/codec/newpfd.md.
+/// 2009), as Huang et al. use it for their block-max index: each block has its own slot widths; Simple16 codes the
+/// positions and high parts of the exceptions. Layout: formats/codec/newpfd.md.
 extern const Codec newpfd_codec;
 
 /// Recursive PForDelta (Ding et al., section 6.2): one slot width for the whole list. The exceptions' high parts and
@@ -138,14 +140,15 @@ extern const Codec rpfd_codec;
 /// sums give the docIDs. One remainder width for the whole list. Layout: formats/codec/rice.md.
 extern const Codec rice_codec;
 
+namespace maskpfd {
+std::unique_ptr<ListEncoder> make_encoder(const CodecOptions& options);
+std::unique_ptr<ListDecoder> make_decoder();
+}  // namespace maskpfd
+
 namespace newpfd {
 std::unique_ptr<ListEncoder> make_encoder(const CodecOptions& options);
 std::unique_ptr<ListDecoder> make_decoder();
 }  // namespace newpfd
-
-namespace old_newpfd {
-std::unique_ptr<ListDecoder> make_decoder();
-}  // namespace old_newpfd
 
 namespace rpfd {
 std::unique_ptr<ListEncoder> make_encoder(const CodecOptions& options);

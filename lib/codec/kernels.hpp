@@ -6,6 +6,13 @@ namespace quern {
 
 struct HighParts;
 
+/// The values that decoding words of Simple16 gave.
+enum class Simple16Values {
+  narrow,  ///< all are narrow
+  wide,    ///< a greater one may be among them, so the output is useless
+  cut,     ///< the words end too early
+};
+
 /// Values past the n of a run that unpacking may write; over_write_values allows decoders more.
 inline constexpr unsigned unpack_slack = 15;
 
@@ -45,6 +52,10 @@ struct Kernels {
                                   const HighParts& parts, std::uint32_t* out);
   void (*unpack_docids_with_highs)(const std::uint32_t* words, std::uint64_t bit_offset, unsigned width, unsigned n,
                                    std::uint32_t before, const HighParts& parts, std::uint32_t* out);
+
+  /// Writes `count` values of a Simple16 stream and up to simple16::decode_slack more, if all are narrow (below
+  /// narrow_values). Reads up to 60 bytes past the `size` words.
+  Simple16Values (*simple16)(const std::uint32_t* words, std::size_t size, unsigned count, std::uint16_t* out);
 
   /// Writes the positions, counted from `bit_offset`, of the first n zeros of `bits` bits (at most max_near_bits) to
   /// `positions`, which has space for n + unary_slack; returns whether there are n. Reads at most 11 bytes past the

@@ -6,7 +6,7 @@
 
 #include <bit>
 
-#include "quern/codec/bit_packing.hpp"
+#include "quern/codec/newpfd.hpp"
 
 namespace quern {
 namespace {
@@ -342,6 +342,67 @@ void unpack_docids_with_highs(const std::uint32_t* words, std::uint64_t bit, uns
   unpack_docids_narrow(words, bit, width, n, before, placed.data(), out);
 }
 
+/// How to extract the values of a word of Simple16 to 32 lanes, in the order in which packing to 16 bits sorts them.
+struct PackedCut {
+  alignas(32) std::array<std::uint32_t, 32> shifts{}, masks{};
+};
+
+constexpr auto make_packed_cuts() {
+  constexpr std::array<std::uint8_t, 4> quarters = {0, 2, 1, 3};
+  std::array<PackedCut, 16> cuts{};
+  for (std::uint32_t number = 0; number < 16; ++number) {
+    const simple16::Way way = simple16::way_of(number << 28);
+    for (unsigned lane = 0; lane < 32; ++lane) {
+      const unsigned i = lane / 16 * 16 + quarters[lane % 16 / 4] * 4u + lane % 4;
+      if (i >= way.count) continue;
+      cuts[number].shifts[lane] = way.bit_of(i);
+      cuts[number].masks[lane] = low_mask(way.width_of(i));
+    }
+  }
+  return cuts;
+}
+
+constexpr auto packed_cuts = make_packed_cuts();
+
+/// Extracts the values of a word of Simple16, and some zeros, to 16 bits each: always 32, to avoid a branch.
+void cut_word(std::uint32_t word, std::uint16_t* out) {
+  const __m256i all = _mm256_set1_epi32(static_cast<int>(word));
+  const PackedCut& packed = packed_cuts[word >> 28];
+  const auto cut = [&](unsigned i) {
+    return _mm256_and_si256(_mm256_srlv_epi32(all, load(packed.shifts.data() + i)), load(packed.masks.data() + i));
+  };
+  for (unsigned i = 0; i < 32; i += 16)
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + i), _mm256_packus_epi32(cut(i), cut(i + 8)));
+}
+
+/// Whether one of these words of Simple16 holds a value that isn't narrow.
+bool has_wide_word(const std::uint32_t* words, std::size_t size) {
+  const __m256i first_wide = _mm256_set1_epi32(static_cast<int>(simple16::first_wide_word));
+  std::uint32_t wide = 0;
+  for (std::size_t i = 0; i < size; i += 8) {
+    const __m256i some = load(words + i), are_wide = _mm256_cmpeq_epi32(_mm256_max_epu32(some, first_wide), some);
+    const std::uint32_t used = size - i < 8 ? (1u << (size - i)) - 1 : 0xff;
+    wide |= used & static_cast<std::uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(are_wide)));
+  }
+  return wide != 0;
+}
+
+Simple16Values simple16_values(const std::uint32_t* words, std::size_t size, unsigned count, std::uint16_t* out) {
+  constexpr unsigned step = simple16::words_at_a_time;
+  std::uint64_t i = 0;
+  std::size_t taken = 0;
+  for (; i < count; taken += step) {
+    if (taken >= size) return Simple16Values::cut;
+    for (unsigned j = 0; j < step; ++j) {
+      const std::uint32_t word = words[taken + j];
+      cut_word(word, out + i);
+      i += simple16::way_of(word).count;
+    }
+  }
+  if (i - simple16::values_past(words, size, taken) < count) return Simple16Values::cut;
+  return has_wide_word(words, taken) ? Simple16Values::wide : Simple16Values::narrow;
+}
+
 /// For each byte: the positions of its zeros, and their count.
 struct Zeros {
   std::array<std::array<std::uint8_t, 8>, 256> places{};
@@ -412,6 +473,7 @@ const Kernels avx2_kernels = {unpack<0>,
                               unpack_docids_patched<std::uint32_t>,
                               unpack_freqs_with_highs,
                               unpack_docids_with_highs,
+                              simple16_values,
                               find_terminators,
                               add_quotients,
                               add_summed_quotients};

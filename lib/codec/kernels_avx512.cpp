@@ -410,6 +410,40 @@ QUERN_AVX512 void unpack_docids_with_highs(const std::uint32_t* words, std::uint
   unpack_docids_narrow(words, bit, width, n, before, placed.data(), out);
 }
 
+/// Extracts the values of the word, and some zeros, to 16 bits each; returns how many it holds. Reads 8 bytes.
+QUERN_AVX512 std::uint64_t cut_word(const std::uint32_t* word, std::uint16_t* out) {
+  const WordCut& cut = word_cuts[*word >> 28];
+  std::uint64_t bits;
+  std::memcpy(&bits, word, sizeof bits);
+  const __m512i all = _mm512_set1_epi64(static_cast<long long>(bits));
+  const __m512i values = _mm512_maskz_multishift_epi64_epi8(~__mmask64{0}, load(cut.shifts.data()), all);
+  _mm512_storeu_si512(out, _mm512_and_si512(values, load(cut.masks.data())));
+  return cut.count;
+}
+
+/// Whether one of these words of Simple16 holds a value that isn't narrow.
+QUERN_AVX512 bool has_wide_word(const std::uint32_t* words, std::size_t size) {
+  std::uint32_t wide = 0;
+  for (std::size_t i = 0; i < size; i += 16) {
+    const std::uint32_t used = size - i < 16 ? (1u << (size - i)) - 1 : 0xffff;
+    wide |= used & _mm512_cmpge_epu32_mask(load(words + i), every(simple16::first_wide_word));
+  }
+  return wide != 0;
+}
+
+QUERN_AVX512 Simple16Values simple16_values(const std::uint32_t* words, std::size_t size, unsigned count,
+                                            std::uint16_t* out) {
+  constexpr unsigned step = simple16::words_at_a_time;
+  std::uint64_t i = 0;
+  std::size_t taken = 0;
+  for (; i < count; taken += step) {
+    if (taken >= size) return Simple16Values::cut;
+    for (unsigned j = 0; j < step; ++j) i += cut_word(words + taken + j, out + i);
+  }
+  if (i - simple16::values_past(words, size, taken) < count) return Simple16Values::cut;
+  return has_wide_word(words, taken) ? Simple16Values::wide : Simple16Values::narrow;
+}
+
 QUERN_AVX512 bool find_terminators(const std::uint32_t* words, std::uint64_t bit, std::uint32_t bits, unsigned n,
                                    std::uint16_t* positions) {
   constexpr unsigned step = 32;
@@ -463,6 +497,7 @@ const Kernels avx512_kernels = {unpack<0>,
                                 unpack_docids_patched<std::uint32_t>,
                                 unpack_freqs_with_highs,
                                 unpack_docids_with_highs,
+                                simple16_values,
                                 find_terminators,
                                 add_quotients,
                                 add_summed_quotients};

@@ -1,4 +1,4 @@
-#include "quern/codec/bit_packing.hpp"
+#include "quern/codec/newpfd.hpp"
 
 namespace quern {
 namespace {
@@ -48,6 +48,17 @@ void unpack_docids_with_highs(const std::uint32_t* words, std::uint64_t bit, uns
   sum_up(before, n, out);
 }
 
+Simple16Values simple16_values(const std::uint32_t* words, std::size_t size, unsigned count, std::uint16_t* out) {
+  simple16::Reader reader(words, words + size);
+  std::uint32_t value = 0, greatest = 0;
+  for (unsigned i = 0; i < count; ++i) {
+    if (!reader(value)) return Simple16Values::cut;
+    out[i] = static_cast<std::uint16_t>(value);
+    greatest = std::max(greatest, value);
+  }
+  return greatest < narrow_values ? Simple16Values::narrow : Simple16Values::wide;
+}
+
 bool find_terminators(const std::uint32_t* words, std::uint64_t bit, std::uint32_t bits, unsigned n,
                       std::uint16_t* positions) {
   return find_each_terminator(words, bit, bits, n, positions);
@@ -64,6 +75,7 @@ const Kernels portable_kernels = {unpack<0>,
                                   unpack_docids_patched<std::uint32_t>,
                                   unpack_freqs_with_highs,
                                   unpack_docids_with_highs,
+                                  simple16_values,
                                   find_terminators,
                                   add_each_quotient<std::uint16_t>,
                                   add_each_summed_quotient<std::uint16_t>};

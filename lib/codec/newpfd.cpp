@@ -1,94 +1,173 @@
 #include "quern/codec/newpfd.hpp"
 
-#include <bit>
-#include <iterator>
+namespace quern::simple16 {
+namespace {
 
-#include "quern/codec/kernels.hpp"
+/// For each way and value, the greatest width that fits. Values past a way's count fit with any.
+constexpr auto make_max_widths() {
+  std::array<std::array<std::uint8_t, plan_slack>, 16> widths{};
+  for (std::uint32_t number = 0; number < 16; ++number) {
+    const Way way = way_of(number << 28);
+    for (unsigned i = 0; i < plan_slack; ++i)
+      widths[number][i] = i < way.count ? static_cast<std::uint8_t>(way.width_of(i)) : 255;
+  }
+  return widths;
+}
+
+constexpr auto max_widths = make_max_widths();
+
+/// The first way whose values all fit. The last way takes what no other does.
+std::uint8_t fitting_way(const std::uint8_t* widths) {
+  for (std::uint8_t way = 0; way < 15; ++way) {
+    unsigned over = 0;
+    for (unsigned i = 0; i < plan_slack; ++i) over |= widths[i] > max_widths[way][i] ? 1u : 0u;
+    if (over == 0) return way;
+  }
+  return 15;
+}
+
+}  // namespace
+
+unsigned plan(const std::uint8_t* widths, unsigned count, std::uint8_t* ways) {
+  unsigned words = 0;
+  for (unsigned i = 0; i < count; ++words) {
+    ways[words] = fitting_way(widths + i);
+    i += way_of(std::uint32_t{ways[words]} << 28).count;
+  }
+  return words;
+}
+
+void encode(const std::uint32_t* values, unsigned count, const std::uint8_t* ways, std::uint32_t* to) {
+  for (unsigned i = 0; i < count;) {
+    std::uint32_t word = std::uint32_t{*ways++} << 28;
+    const Way way = way_of(word);
+    const unsigned taken = std::min<unsigned>(count - i, way.count);
+    for (unsigned j = 0; j < taken; ++j) word |= values[i + j] << way.bit_of(j);
+    *to++ = word;
+    i += taken;
+  }
+}
+
+}  // namespace quern::simple16
 
 namespace quern::newpfd {
 namespace {
 
-/// Values counted per step.
-constexpr std::size_t step = 8;
+/// The widths of a stream with the lowest estimates, for which exact costs are computed.
+constexpr unsigned max_candidates = 2;
 
-/// The high parts minus one of an array's exceptions, and their mask.
-class HighArray {
- public:
-  /// Collects the exceptions of `values` in slots of `width` bits.
-  void collect(std::span<const std::uint32_t> values, unsigned width) {
-    above_ = values.size();
-    std::uint32_t* to = values_.data();
-    for (std::size_t first = 0; first < above_; first += 32) {
-      const std::size_t count = std::min<std::size_t>(32, above_ - first);
-      std::uint32_t mask = 0;
-      for (std::size_t i = 0; i < count; ++i) {
-        const std::uint32_t high = values[first + i] >> width, has = high != 0 ? 1 : 0;
-        *to = high - 1;
-        to += has;
-        mask |= has << i;
-      }
-      mask_[first / 32] = mask;
-    }
-    size_ = static_cast<std::size_t>(to - values_.data());
-  }
-
-  std::span<const std::uint32_t> values() const { return {values_.data(), size_}; }
-
-  /// Writes the mask; returns the bit after it.
-  std::uint64_t write_mask(std::uint32_t* block, std::uint64_t bit) const {
-    BitAppender to(block, bit);
-    for (std::size_t first = 0; first < above_; first += 32)
-      to.append(mask_[first / 32], static_cast<unsigned>(std::min<std::size_t>(32, above_ - first)));
-    return bit + above_;
-  }
-  /// Writes the slots; returns the bit after them.
-  std::uint64_t write_slots(unsigned width, std::uint32_t* block, std::uint64_t bit) const {
-    pack(values_.data(), static_cast<unsigned>(size_), width, block, bit);
-    return bit + size_ * width;
-  }
-
- private:
-  std::size_t above_ = 0, size_ = 0;
-  std::array<std::uint32_t, max_block_size / 32> mask_;
-  std::array<std::uint32_t, max_block_size + 1> values_;  // one spare: collect() writes each value, then tests it
+/// One way to code the values of a stream.
+struct Candidate {
+  unsigned width = 0;
+  unsigned exceptions = 0;
+  unsigned words = 0;  ///< of the exceptions
+  /// The values of Simple16: gaps between the exceptions' positions, then their high parts minus one.
+  std::array<std::uint32_t, 2 * max_exceptions> values;
+  std::array<std::uint8_t, 2 * max_exceptions> ways;  ///< of Simple16's words
 };
 
-/// One stream of a block.
+/// The numbers of a stream's values by bit width, and above each width.
+struct Widths {
+  std::array<std::uint32_t, 33> counts{};
+  std::array<unsigned, 34> above{};
+  unsigned greatest = 0;
+
+  explicit Widths(std::span<const std::uint32_t> values) {
+    for (const std::uint32_t value : values) ++counts[static_cast<unsigned>(std::bit_width(value))];
+    for (unsigned width = 32; width > 0; --width) {
+      if (counts[width] != 0 && greatest == 0) greatest = width;
+      above[width - 1] = above[width] + counts[width];
+    }
+  }
+};
+
+/// Sixteenths of log2(x), linear between powers of two.
+unsigned log2_sixteenths(unsigned x) {
+  const unsigned whole = static_cast<unsigned>(std::bit_width(x)) - 1;
+  return 16 * whole + (x * 16 >> whole) - 16;
+}
+
+/// Sixteenths of a bit that Simple16 takes for a high part of this many bits: a word divided by the high parts that it
+/// holds, and a quarter more, since the widest of some neighbours decides.
+constexpr auto make_high_part_costs() {
+  constexpr std::array<std::uint8_t, 16> in_a_word = {28, 28, 14, 9, 7, 5, 5, 4, 3, 3, 2, 2, 2, 2, 2, 1};
+  std::array<std::uint32_t, 33> costs{};
+  for (unsigned bits = 1; bits <= 32; ++bits) costs[bits] = 16 * 32 * 5 / 4 / in_a_word[std::min(bits, 15u)];
+  return costs;
+}
+
+constexpr auto high_part_costs = make_high_part_costs();
+
+/// The estimated bits of a stream, with the cost of its exceptions. A position takes 2.5 bits and 3/4 of the logarithm
+/// of the mean distance: fitted to blocks near their best width, of real lists and of random ones.
+std::uint64_t estimated_bits(unsigned n, unsigned width, const Widths& widths) {
+  const std::uint64_t slots = std::uint64_t{n} * width;
+  const unsigned exceptions = widths.above[width];
+  if (exceptions == 0) return slots;
+  std::uint32_t high_parts = 0;
+  for (unsigned bits = width + 1; bits <= widths.greatest; ++bits)
+    high_parts += widths.counts[bits] * high_part_costs[bits - width];
+  const unsigned position = 40 + (log2_sixteenths(16 * n / exceptions) - 64) * 3 / 4;
+  return slots + (high_parts + exceptions * (position + 16 * exception_cost)) / 16 + 16;
+}
+
+/// The candidates of one stream of a block.
 class Stream {
  public:
   void take(std::span<const std::uint32_t> values) {
     values_ = values;
-    arrays_ = search_.find(values, arrays_);
-    for (unsigned array = 1; array < arrays_.count; ++array) {
-      const auto above = array == 1 ? values_ : highs_[array - 2].values();
-      highs_[array - 1].collect(above, arrays_.widths[array - 1]);
+    choose_widths(Widths(values));
+    for (unsigned i = 0; i < size_; ++i) collect_exceptions(candidates_[i]);
+  }
+
+  std::span<const Candidate> candidates() const { return {candidates_.data(), size_}; }
+  std::span<const std::uint32_t> values() const { return values_; }
+
+ private:
+  void choose_widths(const Widths& widths) {
+    std::array<std::uint64_t, max_candidates> estimates;
+    size_ = 0;
+    for (unsigned width = widths.greatest + 1; width-- > 0;) {
+      const unsigned exceptions = widths.above[width];
+      if (exceptions > max_exceptions || widths.greatest > width + simple16::max_width) break;
+      if (width == 31 && exceptions != 0) continue;
+      const unsigned coded_width = width == 31 ? 32 : width;
+      const std::uint64_t estimate = estimated_bits(static_cast<unsigned>(values_.size()), coded_width, widths);
+      unsigned place = size_;
+      while (place > 0 && estimate < estimates[place - 1]) --place;
+      if (place == max_candidates) continue;
+      if (size_ < max_candidates) ++size_;
+      for (unsigned i = size_ - 1; i > place; --i) {
+        estimates[i] = estimates[i - 1];
+        candidates_[i].width = candidates_[i - 1].width;
+      }
+      estimates[place] = estimate;
+      candidates_[place].width = coded_width;
     }
   }
 
-  const Arrays& arrays() const { return arrays_; }
-  std::uint64_t bits() const { return search_.bits(); }
+  /// Fills in the exceptions for candidate.width and counts their words.
+  void collect_exceptions(Candidate& candidate) const {
+    std::array<std::uint32_t, max_exceptions + 1> highs;  // one spare: each value is written, then tested
+    unsigned count = 0, next = 0;
+    if (candidate.width < 32)
+      for (unsigned i = 0; i < values_.size(); ++i) {
+        const std::uint32_t high = values_[i] >> candidate.width;
+        candidate.values[count] = i - next;
+        highs[count] = high - 1;
+        next = high != 0 ? i + 1 : next;
+        count += high != 0 ? 1 : 0;
+      }
+    std::copy_n(highs.data(), count, candidate.values.data() + count);
+    std::array<std::uint8_t, 2 * max_exceptions + simple16::plan_slack> widths{};
+    for (unsigned i = 0; i < 2 * count; ++i) widths[i] = static_cast<std::uint8_t>(std::bit_width(candidate.values[i]));
+    candidate.exceptions = count;
+    candidate.words = simple16::plan(widths.data(), 2 * count, candidate.ways.data());
+  }
 
-  /// Writes the slots of the values; returns the bit after them.
-  std::uint64_t write_slots(std::uint32_t* block, std::uint64_t bit) const {
-    pack(values_.data(), static_cast<unsigned>(values_.size()), arrays_.widths[0], block, bit);
-    return bit + values_.size() * arrays_.widths[0];
-  }
-  /// Writes the mask of array `array`, if it exists; returns the bit after it.
-  std::uint64_t write_mask(unsigned array, std::uint32_t* block, std::uint64_t bit) const {
-    return array < arrays_.count ? highs_[array - 1].write_mask(block, bit) : bit;
-  }
-  /// Writes the slots of all arrays after the first; returns the bit after them.
-  std::uint64_t write_highs(std::uint32_t* block, std::uint64_t bit) const {
-    for (unsigned array = 1; array < arrays_.count; ++array)
-      bit = highs_[array - 1].write_slots(arrays_.widths[array], block, bit);
-    return bit;
-  }
-
- private:
   std::span<const std::uint32_t> values_;
-  WidthSearch search_;
-  Arrays arrays_;
-  std::array<HighArray, max_arrays - 1> highs_;
+  std::array<Candidate, max_candidates> candidates_;
+  unsigned size_ = 0;
 };
 
 class NewPfdEncoder final : public ListEncoder {
@@ -107,40 +186,67 @@ class NewPfdEncoder final : public ListEncoder {
     order_.accept(gaps, freqs);
     docids_.take(gaps);
     freqs_.take(freqs);
+    choose_pair();
     write(out);
   }
 
   CodedBits bits() const override { return bits_; }
 
  private:
-  /// Writes the masks of both streams.
-  std::uint64_t write_masks(unsigned array, std::uint32_t* block, std::uint64_t bit) const {
-    return freqs_.write_mask(array, block, docids_.write_mask(array, block, bit));
+  /// Chooses the pair that costs least: the slots of both streams share a word, so the best of each need not be the
+  /// best together.
+  void choose_pair() {
+    const std::uint64_t n = docids_.values().size();
+    std::uint64_t least = ~std::uint64_t{0};
+    for (const Candidate& docid : docids_.candidates())
+      for (const Candidate& freq : freqs_.candidates()) {
+        const std::uint64_t words = words_of_bits(n * (docid.width + freq.width)) + docid.words + freq.words;
+        const std::uint64_t cost = 32 * words + exception_cost * (docid.exceptions + freq.exceptions);
+        if (cost >= least) continue;
+        least = cost;
+        docid_ = &docid;
+        freq_ = &freq;
+      }
   }
+
   void write(Words& out) {
+    const auto n = static_cast<unsigned>(docids_.values().size());
     Header header;
-    header.docids = docids_.arrays();
-    header.freqs = freqs_.arrays();
-    const std::uint64_t used = Header::bits + docids_.bits() + freqs_.bits();
-    const std::size_t start = out.size(), size = words_of_bits(used);
+    header.docid_width = docid_->width;
+    header.docid_exceptions = docid_->exceptions;
+    header.docid_exception_words = docid_->words;
+    header.freq_width = freq_->width;
+    header.freq_exceptions = freq_->exceptions;
+
+    const std::size_t start = out.size(), size = header.freq_exceptions_word(n) + freq_->words;
     out.resize(start + size + pack_slack_words);
     std::uint32_t* const block = out.data() + start;
     block[0] = header.word();
-    std::uint64_t bit = write_masks(1, block, Header::bits);
-    bit = freqs_.write_slots(block, docids_.write_slots(block, bit));
-    for (unsigned array = 2; array < max_arrays; ++array) bit = write_masks(array, block, bit);
-    freqs_.write_highs(block, docids_.write_highs(block, bit));
+    pack(docids_.values().data(), n, header.docid_width, block, Header::docid_slots_bit());
+    pack(freqs_.values().data(), n, header.freq_width, block, header.freq_slots_bit(n));
+    write_exceptions(*docid_, block + header.docid_exceptions_word(n));
+    write_exceptions(*freq_, block + header.freq_exceptions_word(n));
     out.resize(start + size);
-    bits_.docid_bits += Header::half_bits + docids_.bits() + (32 * size - used);
-    bits_.freq_bits += Header::half_bits + freqs_.bits();
+
+    const std::uint64_t freq_bits =
+        Header::freq_bits + std::uint64_t{n} * freq_->width + 32 * std::uint64_t{freq_->words};
+    bits_.freq_bits += freq_bits;
+    bits_.docid_bits += 32 * std::uint64_t{size} - freq_bits;
+  }
+
+  static void write_exceptions(const Candidate& candidate, std::uint32_t* to) {
+    simple16::encode(candidate.values.data(), 2 * candidate.exceptions, candidate.ways.data(), to);
   }
 
   BlockOrder order_;
   Stream docids_, freqs_;
+  const Candidate* docid_ = nullptr;
+  const Candidate* freq_ = nullptr;
   CodedBits bits_;
 };
 
-[[noreturn]] void throw_cut() { throw CorruptBlock("a NewPFD block ends too early"); }
+[[noreturn]] void throw_corrupt(const char* what) { throw CorruptBlock(std::string("a NewPFD block ") + what); }
+[[noreturn]] void throw_cut() { throw_corrupt("ends too early"); }
 
 /// A block whose header was read and whose slots are known to lie within it.
 struct Block {
@@ -149,201 +255,113 @@ struct Block {
   Header header;
 
   Block(WordView words_, unsigned n_) : words(words_), n(n_), header(words_.empty() ? 0 : words_[0]) {
-    if (words.empty() || header.slots_end_bit(n) > 32 * std::uint64_t{words.size()}) throw_cut();
+    if (words.empty() || header.freq_exceptions_word(n) > words.size()) throw_cut();
   }
+
+  WordView docid_exceptions() const {
+    return words.subspan(header.docid_exceptions_word(n), header.docid_exception_words);
+  }
+  WordView freq_exceptions() const { return words.subspan(header.freq_exceptions_word(n)); }
 };
 
-/// The arrays of a block's high parts.
-class Parts {
- public:
-  explicit Parts(const Block& block) : words_(block.words.data()) {
-    if (!block.header.docids.are_allowed() || !block.header.freqs.are_allowed())
-      throw CorruptBlock("a NewPFD block has invalid widths");
-    const auto count = [&](const HighPlaces& places, unsigned array, std::uint32_t bit, std::uint32_t n) {
-      if (array == 0 && is_in_place(n)) return count_ones(bytes_from(bit), n);
-      return masks_of(places)[array].copy(words_, bit, n);
-    };
-    if (!block.header.find(block.n, block.words.size(), places_, count)) throw_cut();
-  }
-  Parts(const Parts&) = delete;
-  Parts& operator=(const Parts&) = delete;
+/// A stream of exceptions: gaps between their positions, then their high parts minus one.
+template <class Value>
+using Exceptions = ExceptionValues<Value, 2 * max_exceptions + simple16::decode_slack>;
 
-  /// The results refer to memory of the block and of this object.
-  HighParts docids(const Header& header) const { return parts(header.docids, places_.docids, docid_masks_); }
-  HighParts freqs(const Header& header) const { return parts(header.freqs, places_.freqs, freq_masks_); }
-  std::size_t words() const { return words_of_bits(places_.end); }
+/// Calls use() with the stream of `count` exceptions in these words, if it has values that aren't narrow; such streams
+/// are rare.
+template <class Use>
+[[gnu::noinline]] auto with_wide_exceptions(WordView from, unsigned count, Use use) {
+  Exceptions<std::uint32_t> exceptions;
+  simple16::Reader reader(from.data(), from.data() + from.size());
+  for (unsigned i = 0; i < 2 * count; ++i)
+    if (!reader(exceptions.data()[i])) throw_cut();
+  return use(std::as_const(exceptions).data());
+}
 
- private:
-  static_assert(HighParts::max_arrays == HighPlaces::arrays);
-  using Masks = std::array<CopiedMask, HighParts::max_arrays>;
+/// Calls use() with the stream of `count` exceptions at the front of these words, at least one.
+template <class Use>
+[[gnu::always_inline]] inline auto with_exceptions(const Kernels& kernels, WordView from, unsigned count, Use use) {
+  Exceptions<std::uint16_t> exceptions;
+  const Simple16Values values = kernels.simple16(from.data(), from.size(), 2 * count, exceptions.data());
+  if (values == Simple16Values::cut) throw_cut();
+  if (values == Simple16Values::wide) return with_wide_exceptions(from, count, use);
+  return use(std::as_const(exceptions).data());
+}
 
-  /// Whether the mask of n values can be used in place: it begins and ends at a word boundary, as in all blocks but a
-  /// list's last.
-  static bool is_in_place(std::uint32_t n) { return n >= 64 && n % 32 == 0; }
-  const std::uint8_t* bytes_from(std::uint32_t bit) const {
-    return reinterpret_cast<const std::uint8_t*>(words_) + bit / 8;
-  }
-  Masks& masks_of(const HighPlaces& places) { return &places == &places_.docids ? docid_masks_ : freq_masks_; }
-  HighParts parts(const Arrays& stream, const HighPlaces& places, const Masks& masks) const {
-    HighParts parts;
-    for (unsigned index = 0; index < HighParts::max_arrays; ++index) {
-      const bool in_place = index == 0 && is_in_place(places.above[0]);
-      parts.arrays[index] = {in_place ? bytes_from(places.mask_bits[0]) : masks[index].bytes(), places.above[index],
-                             places.sizes[index], stream.widths[index + 1], places.slot_bits[index]};
-    }
-    return parts;
-  }
-
-  const std::uint32_t* words_;
-  BlockPlaces places_;
-  Masks docid_masks_, freq_masks_;
-};
-
-/// The high part of value i; 0 if it has none.
-std::uint32_t high_part_at(const std::uint32_t* words, const HighParts& parts, unsigned i) {
-  std::uint32_t high = 0;
-  unsigned shift = 0;
-  for (const HighParts::Array& array : parts.arrays) {
-    if (i >= array.above || !array.has(i)) break;
-    i = array.rank(i);
-    high += (unpack_one(words, array.slots_bit + i * array.width, array.width) + 1) << shift;
-    shift += array.width;
-  }
-  return high;
+/// Calls unpack() with the high parts of these exceptions at the positions of their values.
+template <class Unpack>
+[[gnu::always_inline]] inline void with_highs(const Kernels& kernels, WordView from, unsigned count, unsigned n,
+                                              Unpack unpack) {
+  with_exceptions(kernels, from, count, [&]<class Value>(const Value* exceptions) {
+    PlacedHighs<Value> placed;
+    if (!placed.place(exceptions, exceptions + count, count, n)) throw_corrupt("has an exception past its last value");
+    unpack(std::as_const(placed).data());
+  });
 }
 
 class NewPfdDecoder final : public ListDecoder {
  public:
   void decode_docids(WordView words, unsigned n, docid_t before, docid_t* out) const override {
     const Block block(words, n);
-    const Arrays& docids = block.header.docids;
-    if (docids.count == 1)
-      return kernels_.unpack_docids(words.data(), block.header.docid_slots_bit(n), docids.widths[0], n, before, out);
+    const Header& header = block.header;
+    if (header.docid_exceptions == 0)
+      return kernels_.unpack_docids(words.data(), Header::docid_slots_bit(), header.docid_width, n, before, out);
     decode_patched_docids(block, before, out);
   }
 
-  std::size_t block_words(WordView words, unsigned n) const override { return Parts(Block(words, n)).words(); }
+  std::size_t block_words(WordView words, unsigned n) const override {
+    const Block block(words, n);
+    const WordView from = block.freq_exceptions();
+    simple16::Reader exceptions(from.data(), from.data() + from.size());
+    if (!exceptions.skip(2 * block.header.freq_exceptions)) throw_cut();
+    return static_cast<std::size_t>(exceptions.next_word() - words.data());
+  }
 
   void decode_freqs(WordView words, unsigned n, freq_t* out) const override {
     const Block block(words, n);
-    const Arrays& freqs = block.header.freqs;
-    if (freqs.count == 1)
-      return kernels_.unpack_freqs(words.data(), block.header.freq_slots_bit(n), freqs.widths[0], n, out);
+    const Header& header = block.header;
+    if (header.freq_exceptions == 0)
+      return kernels_.unpack_freqs(words.data(), header.freq_slots_bit(n), header.freq_width, n, out);
     decode_patched_freqs(block, out);
   }
 
-  freq_t freq_at(WordView words, unsigned n, unsigned i) const override {
+  freq_t freq_at(WordView words, unsigned n, unsigned wanted) const override {
     const Block block(words, n);
-    const Arrays& freqs = block.header.freqs;
-    const std::uint32_t slot_bit = block.header.freq_slots_bit(n) + i * freqs.widths[0];
-    const freq_t freq = unpack_one(words.data(), slot_bit, freqs.widths[0]) + 1;
-    if (freqs.count == 1) return freq;
-    return freq + (high_part_at(words.data(), Parts(block).freqs(block.header), i) << freqs.widths[0]);
+    const unsigned width = block.header.freq_width, count = block.header.freq_exceptions;
+    const freq_t freq = unpack_one(words.data(), block.header.freq_slots_bit(n) + wanted * width, width) + 1;
+    if (count == 0) return freq;
+    return with_exceptions(kernels_, block.freq_exceptions(), count, [&](const auto* exceptions) {
+      std::uint64_t position = 0;
+      for (unsigned i = 0; i < count && position <= wanted; ++i, ++position) {
+        position += exceptions[i];
+        if (position == wanted) return freq + patch_of(exceptions[count + i], width);
+      }
+      return freq;
+    });
   }
 
  private:
-  // Not inlined, so that blocks without exceptions don't reserve this function's stack.
+  // Not inlined, so that blocks without exceptions don't reserve these functions' stack.
   [[gnu::noinline]] void decode_patched_docids(const Block& block, docid_t before, docid_t* out) const {
-    const Parts parts(block);
-    kernels_.unpack_docids_with_highs(block.words.data(), block.header.docid_slots_bit(block.n),
-                                      block.header.docids.widths[0], block.n, before, parts.docids(block.header), out);
+    const Header& header = block.header;
+    with_highs(kernels_, block.docid_exceptions(), header.docid_exceptions, block.n, [&](const auto* highs) {
+      const auto unpack = unpack_docids_patched(kernels_, highs);
+      unpack(block.words.data(), Header::docid_slots_bit(), header.docid_width, block.n, before, highs, out);
+    });
   }
   [[gnu::noinline]] void decode_patched_freqs(const Block& block, freq_t* out) const {
-    const Parts parts(block);
-    kernels_.unpack_freqs_with_highs(block.words.data(), block.header.freq_slots_bit(block.n),
-                                     block.header.freqs.widths[0], block.n, parts.freqs(block.header), out);
+    const Header& header = block.header;
+    with_highs(kernels_, block.freq_exceptions(), header.freq_exceptions, block.n, [&](const auto* highs) {
+      const auto unpack = unpack_freqs_patched(kernels_, highs);
+      unpack(block.words.data(), header.freq_slots_bit(block.n), header.freq_width, block.n, highs, out);
+    });
   }
 
   const Kernels& kernels_ = kernels();
 };
 
 }  // namespace
-
-void WidthSearch::begin(std::span<const std::uint32_t> values) {
-  std::copy(values.begin(), values.end(), values_.begin());
-  count_ = values.size();
-  size_ = (values.size() + step - 1) / step * step;
-  std::fill(values_.begin() + static_cast<std::ptrdiff_t>(values.size()),
-            values_.begin() + static_cast<std::ptrdiff_t>(size_), 0);
-  std::array<std::uint32_t, step> greatest{};
-  for (std::size_t i = 0; i < size_; i += step)
-    for (std::size_t j = 0; j < step; ++j) greatest[j] = std::max(greatest[j], values_[i + j]);
-  greatest_ = *std::max_element(greatest.begin(), greatest.end());
-  best_bits_ = ~std::uint64_t{0};
-}
-
-std::uint64_t WidthSearch::count_from(std::uint64_t threshold) const {
-  if (threshold > greatest_) return 0;
-  const auto least = static_cast<std::uint32_t>(threshold);
-  std::array<std::uint32_t, step> counts{};
-  for (std::size_t i = 0; i < size_; i += step)
-    for (std::size_t j = 0; j < step; ++j) counts[j] += values_[i + j] >= least ? 1 : 0;
-  std::uint64_t count = 0;
-  for (const std::uint32_t part : counts) count += part;
-  return count;
-}
-
-WidthSearch::Reached WidthSearch::exceptions(const Reached& reached, unsigned width) const {
-  Reached above = reached;
-  ++above.array;
-  above.shift += width;
-  above.threshold += std::uint64_t{1} << above.shift;
-  above.values = count_from(above.threshold);
-  above.bits += reached.values * (width + 1) + array_cost;  // slots and mask
-  return above;
-}
-
-void WidthSearch::end(const Reached& reached, unsigned width) {
-  // Slots of 31 bits don't exist.
-  const unsigned named = reached.array == 0 && width == 31 ? 32 : width;
-  const std::uint64_t bits = reached.bits + reached.values * named;
-  if (named > max_width(reached.array) || bits >= best_bits_) return;
-  Arrays arrays = tried_;
-  arrays.count = reached.array + 1;
-  arrays.widths[reached.array] = named;
-  std::fill(arrays.widths + arrays.count, std::end(arrays.widths), 0);
-  if (!arrays.are_allowed()) return;
-  best_bits_ = bits;
-  best_ = arrays;
-}
-
-void WidthSearch::search(const Reached& reached) {
-  const auto whole = static_cast<unsigned>(std::bit_width(rest(reached)));
-  end(reached, whole);
-  if (reached.array + 1 == max_arrays) return;
-  const unsigned greatest = std::min(max_width(reached.array), 30u);
-  for (unsigned width = 0; width < whole && width <= greatest; ++width) {
-    if (reached.bits + reached.values * (width + 1) + array_cost >= best_bits_) break;
-    const Reached above = exceptions(reached, width);
-    if (above.values > max_values(above.array, count_)) continue;
-    if (above.bits + (rest(above) == 0 ? 0 : above.values) >= best_bits_) continue;
-    tried_.widths[reached.array] = width;
-    search(above);
-  }
-}
-
-void WidthSearch::try_out(const Arrays& arrays) {
-  Reached reached;
-  reached.values = count_;
-  for (unsigned array = 0;; ++array) {
-    const auto whole = static_cast<unsigned>(std::bit_width(rest(reached)));
-    if (array + 1 == arrays.count || whole <= arrays.widths[array]) return end(reached, whole);
-    tried_.widths[array] = arrays.widths[array];
-    reached = exceptions(reached, arrays.widths[array]);
-    if (reached.values > max_values(reached.array, count_)) return;
-  }
-}
-
-Arrays WidthSearch::find(std::span<const std::uint32_t> values, const Arrays& likely) {
-  begin(values);
-  // Tried first only as a bound: among arrays of the same size, the choice must not depend on other values.
-  try_out(likely);
-  if (best_bits_ != ~std::uint64_t{0}) ++best_bits_;
-  Reached all;
-  all.values = count_;
-  search(all);
-  return best_;
-}
 
 std::unique_ptr<ListEncoder> make_encoder(const CodecOptions& options) {
   check_codec_options(options);

@@ -2,179 +2,154 @@
 #include "quern/codec/bit_packing.hpp"
 #include "quern/codec/codec.hpp"
 
+/// Simple16 (Zhang, Long, Suel, WWW 2008), in which NewPFD codes its exceptions: a word holds 1 to 28 small values in
+/// 28 bits; its top 4 bits select one of 16 ways to divide them. formats/codec/newpfd.md has the table.
+namespace quern::simple16 {
+
+/// Bits of a word for values. Wider values can't be coded.
+inline constexpr unsigned max_width = 28;
+
+/// The division of a word: `count` values of `width` bits, the `wide` ones from number `first_wide` on a bit wider.
+struct Way {
+  std::uint8_t count = 0, width = 0, first_wide = 0, wide = 0;
+
+  constexpr unsigned width_of(unsigned i) const { return width + (i - first_wide < wide ? 1 : 0); }
+  constexpr unsigned bit_of(unsigned i) const {
+    const int wider = static_cast<int>(i) - first_wide;
+    return i * width + static_cast<unsigned>(wider < 0 ? 0 : wider < wide ? wider : wide);
+  }
+};
+
+/// The way of a word: the values have 28 / count bits, and one more as far as some are left over. Its tables are
+/// constants, a byte and 4 bits per way, since GPUs can't read arrays of the host.
+constexpr Way way_of(std::uint32_t word) {
+  constexpr std::uint64_t low_counts = 0x0708090e1515151c, high_counts = 0x0102030405050606,
+                          first_wide = 0x000020200100e700;
+  const unsigned way = word >> 28;
+  const auto count = static_cast<std::uint8_t>((way < 8 ? low_counts : high_counts) >> 8 * (way % 8));
+  return {count, static_cast<std::uint8_t>(max_width / count), static_cast<std::uint8_t>(first_wide >> 4 * way & 15),
+          static_cast<std::uint8_t>(max_width % count)};
+}
+
+/// Values past the count that plan() reads.
+inline constexpr unsigned plan_slack = 32;
+/// Values past the count that Kernels::simple16 may write.
+inline constexpr unsigned decode_slack = 128;
+
+/// Chooses the way of each word for values of these bit widths (at most max_width), followed by plan_slack zeros: the
+/// first in which the next values fit. `ways` has space for `count`. Returns the number of words.
+unsigned plan(const std::uint8_t* widths, unsigned count, std::uint8_t* ways);
+
+/// Writes the words of the values for which plan() chose these ways.
+void encode(const std::uint32_t* values, unsigned count, const std::uint8_t* ways, std::uint32_t* to);
+
+/// The first word with a value that isn't narrow: only words of the last way, with a single value, have such.
+inline constexpr std::uint32_t first_wide_word = 0xf0000000 + narrow_values;
+
+/// Words that kernels decode per step, even if fewer are needed: a branch for each would cost more.
+inline constexpr unsigned words_at_a_time = 4;
+
+/// The number of values in those of the `taken` words that are past the `size` of the stream, fewer than
+/// words_at_a_time. Branch-free, since their number is practically random.
+inline std::uint64_t values_past(const std::uint32_t* words, std::size_t size, std::size_t taken) {
+  std::uint64_t values = 0;
+  for (unsigned back = 1; back < words_at_a_time; ++back)
+    values += taken >= size + back ? way_of(words[taken - back]).count : 0;
+  return values;
+}
+
+/// Reads the values of a stream in order.
+class Reader {
+ public:
+  constexpr Reader(const std::uint32_t* from, const std::uint32_t* end) : next_(from), end_(end) {}
+
+  /// False past the last word's values.
+  constexpr bool operator()(std::uint32_t& value) {
+    if (place_ == way_.count && !load()) return false;
+    const unsigned width = way_.width_of(place_++);
+    value = bits_ & low_mask(width);
+    bits_ >>= width;
+    return true;
+  }
+
+  /// Skips values, most of them word by word.
+  constexpr bool skip(unsigned count) {
+    while (count > way_.count - place_) {
+      count -= way_.count - place_;
+      if (!load()) return false;
+    }
+    std::uint32_t skipped = 0;
+    for (; count > 0; --count) (*this)(skipped);
+    return true;
+  }
+
+  /// The word after those read so far.
+  constexpr const std::uint32_t* next_word() const { return next_; }
+
+ private:
+  constexpr bool load() {
+    if (next_ == end_) return false;
+    bits_ = *next_++;
+    way_ = way_of(bits_);
+    place_ = 0;
+    return true;
+  }
+
+  const std::uint32_t *next_, *end_;
+  std::uint32_t bits_ = 0;  ///< the word's bits from the next value on
+  Way way_;
+  unsigned place_ = 0;  ///< of the next value in its word
+};
+
+}  // namespace quern::simple16
+
 /// The layout of a NewPFD block, specified in formats/codec/newpfd.md. Nothing here reads memory, so CPU and GPU
 /// decoders share it.
 namespace quern::newpfd {
 
-/// Maximum number of arrays of a stream: its values, the high parts of their exceptions, and two more levels of these.
-inline constexpr unsigned max_arrays = 4;
+/// Maximum number of exceptions per stream of a block.
+inline constexpr unsigned max_exceptions = 127;
 
-/// Bits for each array's slot width in a stream's half of the header, from the low bits up: 5, 4, 4, 3.
-constexpr unsigned width_bits(unsigned array) { return array == 0 ? 5 : array + 1 < max_arrays ? 4 : 3; }
+/// Bits that the writer charges for an exception in addition to its size, since it takes time to decode.
+inline constexpr unsigned exception_cost = 4;
 
-/// The greatest slot width of an array. The values' width can't be 31.
-constexpr unsigned max_width(unsigned array) { return array == 0 ? 32 : (1u << width_bits(array)) - 2; }
-
-/// The arrays of a stream.
-struct Arrays {
-  unsigned count = 1;
-  unsigned widths[max_arrays] = {};  ///< slot widths; 0 for missing arrays
-
-  constexpr Arrays() = default;
-  /// Reads a stream's half of the header. The first array always exists, and codes width 32 as 31; the field of another
-  /// is its width plus 1, or 0 if it and all later ones are missing.
-  constexpr explicit Arrays(std::uint32_t half) {
-    widths[0] = half & 31;
-    if (widths[0] == 31) widths[0] = 32;
-    half >>= width_bits(0);
-    unsigned present = 1;  // branch-free, since the count is practically random
-    for (unsigned array = 1; array < max_arrays; ++array) {
-      const unsigned field = half & low_mask(width_bits(array));
-      half >>= width_bits(array);
-      present &= field != 0 ? 1u : 0u;
-      widths[array] = (field - 1) & (0 - present);
-      count += present;
-    }
-  }
-
-  /// Whether all slots leave bits for their high parts, and no high part can be 2^15 or more: decoders add them in 16
-  /// bits.
-  constexpr bool are_allowed() const {
-    if (count > 1 && widths[0] == 32) return false;
-    std::uint64_t greatest = 0;
-    for (unsigned array = max_arrays - 1; array > 0; --array)
-      greatest = (greatest + (array < count ? 1 : 0)) << widths[array];
-    return greatest < 1u << 15;
-  }
-
-  constexpr std::uint32_t half() const {
-    std::uint32_t half = widths[0] == 32 ? 31 : widths[0];
-    unsigned bit = width_bits(0);
-    for (unsigned array = 1; array < count; bit += width_bits(array), ++array) half |= (widths[array] + 1) << bit;
-    return half;
-  }
-};
-
-/// Positions of the arrays of a stream's high parts: each one's mask, with a bit for each value of the array above, and
-/// its slots. Bits count from the start of the block, here and below.
-struct HighPlaces {
-  static constexpr unsigned arrays = max_arrays - 1;
-  std::uint32_t mask_bits[arrays] = {}, slot_bits[arrays] = {};
-  std::uint32_t above[arrays] = {};  ///< number of values of the array above; 0 if there is no array
-  std::uint32_t sizes[arrays] = {};  ///< number of values
-};
-
-struct BlockPlaces {
-  HighPlaces docids, freqs;
-  std::uint32_t end = 0;  ///< end of the block, in bits
-};
+/// Widths that a header can express: 0 to 30, and 32, coded as 31.
+constexpr unsigned width_of_code(unsigned code) { return code == 31 ? 32 : code; }
+constexpr unsigned code_of_width(unsigned width) { return width == 32 ? 31 : width; }
 
 /// The block's first word, unpacked.
 struct Header {
-  Arrays docids, freqs;
+  unsigned docid_width = 0, docid_exceptions = 0;
+  unsigned freq_width = 0, freq_exceptions = 0;
+  unsigned docid_exception_words = 0;
 
+  constexpr explicit Header(std::uint32_t word)
+      : docid_width(width_of_code(word & 31)),
+        docid_exceptions(word >> 5 & 127),
+        freq_width(width_of_code(word >> 12 & 31)),
+        freq_exceptions(word >> 17 & 127),
+        docid_exception_words(word >> 24) {}
   constexpr Header() = default;
-  constexpr explicit Header(std::uint32_t word) : docids(word & 0xffff), freqs(word >> 16) {}
 
-  constexpr std::uint32_t word() const { return docids.half() | freqs.half() << 16; }
-
-  /// Bits of each half, and of both.
-  static constexpr unsigned half_bits = 16, bits = 32;
-
-  /// The header is followed by the values' mask of each stream with exceptions, and then by the slots.
-  constexpr std::uint32_t docid_slots_bit(unsigned n) const {
-    return bits + n * ((docids.count > 1 ? 1 : 0) + (freqs.count > 1 ? 1 : 0));
-  }
-  constexpr std::uint32_t freq_slots_bit(unsigned n) const { return docid_slots_bit(n) + n * docids.widths[0]; }
-  constexpr std::uint32_t slots_end_bit(unsigned n) const { return freq_slots_bit(n) + n * freqs.widths[0]; }
-
-  /// Finds all arrays of high parts in a block of `words` words, which must contain the slots. They are followed by the
-  /// masks of the high parts, array by array with the streams alternating, and then by their slots, stream by stream.
-  /// count(stream's places, array, bit, n) returns the number of ones among the n bits at `bit`, which lie in the
-  /// block. False if the block ends too early.
-  template <class Count>
-  constexpr bool find(unsigned n, std::uint64_t words, BlockPlaces& places, Count&& count) const {
-    const std::uint64_t end = 32 * words;
-    std::uint32_t bit = bits;
-    bool fits = true;
-    const auto find_mask = [&](const Arrays& stream, HighPlaces& high, unsigned array, std::uint32_t above) {
-      if (array + 1 >= stream.count) above = 0;
-      high.mask_bits[array] = bit;
-      high.above[array] = above;
-      bit += above;
-      fits = fits && bit <= end;
-      high.sizes[array] = fits ? count(high, array, bit - above, above) : 0;
-    };
-    find_mask(docids, places.docids, 0, n);
-    find_mask(freqs, places.freqs, 0, n);
-    bit = slots_end_bit(n);
-    find_mask(docids, places.docids, 1, places.docids.sizes[0]);
-    find_mask(freqs, places.freqs, 1, places.freqs.sizes[0]);
-    find_mask(docids, places.docids, 2, places.docids.sizes[1]);
-    find_mask(freqs, places.freqs, 2, places.freqs.sizes[1]);
-    const auto find_slots = [&](const Arrays& stream, HighPlaces& high) {
-      for (unsigned array = 0; array < HighPlaces::arrays; ++array) {
-        high.slot_bits[array] = bit;
-        bit += high.sizes[array] * stream.widths[array + 1];
-      }
-    };
-    find_slots(docids, places.docids);
-    find_slots(freqs, places.freqs);
-    places.end = bit;
-    return fits && bit <= end;
-  }
-};
-
-/// Finds the arrays that code a stream's values in the fewest bits.
-///
-/// A value v is an exception of array k if v >= T_k, where T_0 = 2^b_0 and T_k = T_(k-1) + 2^(b_0 + ... + b_k): each
-/// array removes b_k bits, and 1, from the high part. So it suffices to count the values at or above some thresholds.
-class WidthSearch {
- public:
-  /// The best arrays for these values, at most max_block_size. Faster if the arrays `likely` of other values are almost
-  /// as good; the result is the same. Each array after the first is charged `array_cost` bits, so it must save more
-  /// than that. The second array may have at most half of the values or 64, the third a quarter or 32: decoders keep
-  /// that many in registers, and a higher limit would save only one percent.
-  Arrays find(std::span<const std::uint32_t> values, const Arrays& likely);
-  /// The maximum size of an array in find()'s result, where the first array has `values` values.
-  static constexpr std::uint64_t max_values(unsigned array, std::uint64_t values) {
-    return array == 1   ? std::max<std::uint64_t>(64, values / 2)
-           : array == 2 ? std::max<std::uint64_t>(32, values / 4)
-                        : max_block_size;
+  constexpr std::uint32_t word() const {
+    return code_of_width(docid_width) | docid_exceptions << 5 | code_of_width(freq_width) << 12 |
+           freq_exceptions << 17 | docid_exception_words << 24;
   }
 
-  /// Bits of the arrays that find() last returned, masks included.
-  std::uint64_t bits() const { return best_bits_ - array_cost * (best_.count - 1); }
+  /// Bits of the header that describe docIDs, and frequencies.
+  static constexpr unsigned docid_bits = 20, freq_bits = 12;
 
-  static constexpr unsigned array_cost = 8;
-
- private:
-  /// Values that reach an array: their number, the threshold subtracted from them, and the bits shifted out.
-  struct Reached {
-    unsigned array = 0;
-    std::uint64_t values = 0, threshold = 0;
-    unsigned shift = 0;
-    std::uint64_t bits = 0;  ///< bits of all earlier arrays
-  };
-
-  void begin(std::span<const std::uint32_t> values);
-  std::uint64_t count_from(std::uint64_t threshold) const;
-  /// The greatest value's remaining high bits.
-  std::uint64_t rest(const Reached& reached) const { return (greatest_ - reached.threshold) >> reached.shift; }
-  /// The values that are exceptions for slots of this width.
-  Reached exceptions(const Reached& reached, unsigned width) const;
-  /// Tries all widths of an array and of the later ones.
-  void search(const Reached& reached);
-  /// Tries these arrays.
-  void try_out(const Arrays& arrays);
-  /// Ends with an array that holds all remaining bits of the values.
-  void end(const Reached& reached, unsigned width);
-
-  alignas(32) std::array<std::uint32_t, max_block_size> values_;
-  std::size_t count_ = 0, size_ = 0;  ///< number of values, without and with padding zeros to a full register
-  std::uint64_t greatest_ = 0;
-  Arrays tried_, best_;
-  std::uint64_t best_bits_ = 0;
+  /// The docIDs' slots follow the header word. All offsets count from the start of the block.
+  static constexpr std::uint32_t docid_slots_bit() { return 32; }
+  constexpr std::uint32_t freq_slots_bit(unsigned n) const { return docid_slots_bit() + n * docid_width; }
+  constexpr std::uint32_t slots_end_bit(unsigned n) const { return freq_slots_bit(n) + n * freq_width; }
+  /// The first word of the docIDs' exceptions, and of the frequencies'.
+  constexpr std::uint32_t docid_exceptions_word(unsigned n) const {
+    return static_cast<std::uint32_t>(words_of_bits(slots_end_bit(n)));
+  }
+  constexpr std::uint32_t freq_exceptions_word(unsigned n) const {
+    return docid_exceptions_word(n) + docid_exception_words;
+  }
 };
 
 }  // namespace quern::newpfd

@@ -7,7 +7,7 @@
 namespace quern {
 
 struct BuildOptions {
-  std::string codec = "newpfd";
+  std::string codec = "maskpfd";
   CodecOptions codec_options;
   Bm25Parameters bm25;
   unsigned quantize_bits = 0;  ///< bits of the quantized impacts, 4 to 16; 0: stores none

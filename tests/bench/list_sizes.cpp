@@ -10,11 +10,10 @@
 #include <limits>
 #include <vector>
 
+#include "quern/codec/newpfd.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/posting_reader.hpp"
 #include "quern/lab/measuring.hpp"
-
-#include "codec/newpfd_of_version3.hpp"
 
 namespace {
 
@@ -35,7 +34,10 @@ std::size_t optpfd_words(std::span<const std::uint32_t> values, unsigned width) 
     last = i;
   }
   coded.insert(coded.end(), highs.begin(), highs.end());
-  return 1 + (values.size() * width + 31) / 32 + test::simple16_of(coded).size();
+  std::vector<std::uint8_t> widths(coded.size() + simple16::plan_slack), ways(coded.size());
+  for (std::size_t i = 0; i < coded.size(); ++i) widths[i] = static_cast<std::uint8_t>(std::bit_width(coded[i]));
+  return 1 + words_of_bits(values.size() * width) +
+         simple16::plan(widths.data(), static_cast<unsigned>(coded.size()), ways.data());
 }
 
 std::uint64_t optpfd_bits(std::span<const std::uint32_t> values) {

@@ -374,7 +374,7 @@ TEST_CASE("bench codec measures own and third-party codecs by length of lists", 
   const RunOutcome table =
       run_quern({"bench", "codec", "--synthetic", "--postings", "30000", "--repeats", "1", "--no-peers"});
   CHECK(table.exit_status == 0);
-  for (const char* shown : {"newpfd", "rpfd", "rice", "memcpy", "10000 postings or more"})
+  for (const char* shown : {"maskpfd", "newpfd", "rpfd", "rice", "memcpy", "10000 postings or more"})
     CHECK(contains(table.out, shown));
   CHECK_FALSE(contains(table.out, "streamvbyte"));
   CHECK(run_quern({"bench", "codec", "--synthetic", "--lengths", "tripling"}).exit_status == 2);

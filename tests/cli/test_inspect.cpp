@@ -37,7 +37,7 @@ TEST_CASE("inspect gives an index's figures as JSON and as lines", "[cli][inspec
   CHECK(json["terms"] == 16);
   CHECK(json["postings"] == 20);
   CHECK(json["tokens"] == 28);
-  CHECK(json["codec"] == "newpfd");
+  CHECK(json["codec"] == "maskpfd");
   CHECK(json["block_size"] == 128);
   CHECK(json["order"] == "url");
   CHECK(json["file_bytes"] == std::filesystem::file_size(mill.index + "/index.quern"));

@@ -81,7 +81,7 @@ TEST_CASE("bench intersect has a row for each method and each segment length", "
   const auto json = bench({"--segment", "2,8", "--json"}).json();
   CHECK(json["bench"] == "intersect");
   CHECK(json["environment"]["processor"].is_string());
-  CHECK(json["index"]["codec"] == "newpfd");
+  CHECK(json["index"]["codec"] == "maskpfd");
   CHECK(json["postings"] == 5);
   REQUIRE(json["results"].size() == all_intersection_methods().size() + 1);
   for (const auto& row : json["results"]) {

@@ -323,7 +323,7 @@ TEST_CASE("runs over every codec and block size are the same bytes", "[cli][quer
   REQUIRE(run_quern({"parse", sample_folder + "/corpus", "-o", collection}).exit_status == 0);
   std::string wanted;
   for (const auto& [codec, block_size] :
-       {std::pair("newpfd", "64"), std::pair("rpfd", "128"), std::pair("rice", "256"), std::pair("newpfd", "512")}) {
+       {std::pair("newpfd", "64"), std::pair("rpfd", "128"), std::pair("rice", "256"), std::pair("maskpfd", "512")}) {
     INFO(codec << " " << block_size);
     REQUIRE(run_quern({"build", collection, "-o", folder.path("index"), "--force", "--codec", codec, "--block-size",
                        block_size})

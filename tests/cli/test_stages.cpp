@@ -140,7 +140,7 @@ TEST_CASE("every stage prints its figures as JSON, and is silent with --quiet", 
   CHECK(built["documents"] == 4);
   CHECK(built["postings"] == 20);
   CHECK(built["tokens"] == 28);
-  CHECK(built["codec"] == "newpfd");
+  CHECK(built["codec"] == "maskpfd");
   CHECK(built["block_size"] == 128);
   CHECK(built["order"] == "url");
   CHECK(built["index_bytes"] == std::filesystem::file_size(index + "/index.quern"));

@@ -246,7 +246,7 @@ TEST_CASE("encoders refuse blocks of impossible sizes", "[codec]") {
 }
 
 TEST_CASE("codecs are found by name, the first being the default", "[codec]") {
-  CHECK(all_codecs().front()->name == "newpfd");
+  CHECK(all_codecs().front()->name == "maskpfd");
   for (const Codec* codec : all_codecs()) CHECK(&codec_named(codec->name) == codec);
   CHECK_THROWS_AS(codec_named("lzw"), InvalidArgument);
   CHECK_THROWS_AS(codec_named(""), InvalidArgument);

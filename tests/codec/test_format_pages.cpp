@@ -3,10 +3,9 @@
 #include <sstream>
 
 #include "quern/codec/codec.hpp"
-#include "quern/codec/old_newpfd.hpp"
 
 #include "catch.hpp"
-#include "codec/newpfd_of_version3.hpp"
+#include "codec/posting_lists.hpp"
 
 /// The worked examples on the codecs' format pages, read from the pages themselves.
 namespace quern {
@@ -65,16 +64,6 @@ TEST_CASE("the worked examples on the codecs' pages are correct", "[codec][forma
     decoder->decode_freqs(block, n, out.data());
     CHECK(std::equal(freqs.begin(), freqs.end(), out.begin()));
   }
-}
-
-TEST_CASE("the worked example on Simple16's page is correct", "[codec][format]") {
-  auto example = example_of("codec/simple16.md");
-  const std::vector<std::uint32_t>&values = example["values"], &words = example["words"];
-  REQUIRE(values.size() > 1);
-  CHECK(test::simple16_of(values) == words);
-  Simple16Reader reader(words);
-  for (const std::uint32_t value : values) CHECK(reader.next() == value);
-  CHECK(reader.words() == words.size());
 }
 
 }  // namespace quern

@@ -1,200 +1,201 @@
 #include <algorithm>
 #include <bit>
 
-#include "quern/codec/codec.hpp"
 #include "quern/codec/newpfd.hpp"
 #include "quern/core/error.hpp"
 
 #include "catch.hpp"
-#include "codec/newpfd_of_version3.hpp"
+#include "codec/posting_lists.hpp"
 
 namespace quern {
 namespace {
 
 using test::Random;
+using Values = std::vector<std::uint32_t>;
 
-/// The minimum bits of the arrays that WidthSearch may choose, counted as it does. `values` belong to array number
-/// `array`; `tried` are the arrays before it; `n` is the size of the first.
-std::uint64_t fewest_bits(const std::vector<std::uint32_t>& values, newpfd::Arrays tried, unsigned array,
-                          std::size_t n) {
-  constexpr std::uint64_t none = ~std::uint64_t{0};
-  std::uint64_t fewest = none;
-  if (array > 0 && values.size() > newpfd::WidthSearch::max_values(array, n)) return none;
-  tried.count = array + 1;
-  for (unsigned width = 0; width <= newpfd::max_width(array); ++width) {
-    if (array == 0 && width == 31) continue;
-    tried.widths[array] = width;
-    std::vector<std::uint32_t> highs;
-    for (const std::uint32_t value : values) {
-      const std::uint64_t high = std::uint64_t{value} >> width;
-      if (high != 0) highs.push_back(static_cast<std::uint32_t>(high) - 1);
-    }
-    const std::uint64_t slots = values.size() * width;
-    if (highs.empty()) return tried.are_allowed() ? std::min(fewest, slots) : fewest;
-    if (array + 1 == newpfd::max_arrays) continue;
-    const std::uint64_t further = fewest_bits(highs, tried, array + 1, n);
-    if (further != none) fewest = std::min(fewest, slots + values.size() + newpfd::WidthSearch::array_cost + further);
-  }
-  return fewest;
+Words simple16_of(const Values& values) {
+  const auto count = static_cast<unsigned>(values.size());
+  std::vector<std::uint8_t> widths(count + simple16::plan_slack), ways(count);
+  for (unsigned i = 0; i < count; ++i) widths[i] = static_cast<std::uint8_t>(std::bit_width(values[i]));
+  Words words(simple16::plan(widths.data(), count, ways.data()));
+  simple16::encode(values.data(), count, ways.data(), words.data());
+  return words;
 }
 
-/// Bits of these arrays for the values, counted in the same way.
-std::uint64_t bits_of(const newpfd::Arrays& arrays, std::vector<std::uint32_t> values) {
-  std::uint64_t bits = 0;
-  for (unsigned array = 0; array < arrays.count; ++array) {
-    bits += values.size() * arrays.widths[array];
-    std::vector<std::uint32_t> highs;
-    for (const std::uint32_t value : values)
-      if (std::uint64_t{value} >> arrays.widths[array] != 0) highs.push_back((value >> arrays.widths[array]) - 1);
-    REQUIRE((array + 1 < arrays.count || highs.empty()));
-    if (array + 1 < arrays.count) bits += values.size();
-    values = highs;
+/// The values that the reader gives, and all kernels if they are narrow.
+Values decoded(Words words, unsigned count) {
+  const std::uint32_t* const end = words.data() + words.size();
+  simple16::Reader reader(words.data(), end), skipping = reader;
+  Values values(count);
+  for (std::uint32_t& value : values) REQUIRE(reader(value));
+  REQUIRE(reader.next_word() == end);
+  for (unsigned skipped = 0; skipped < count; skipped += 7) {
+    simple16::Reader at = skipping;
+    REQUIRE(at.skip(skipped));
+    std::uint32_t value = 0;
+    REQUIRE(at(value));
+    REQUIRE(value == values[skipped]);
   }
-  return bits;
+  REQUIRE(skipping.skip(count));
+  REQUIRE(skipping.next_word() == end);
+  const std::size_t size = words.size();
+  words.resize(size + over_read_bytes / 4);
+  const bool are_narrow = std::all_of(values.begin(), values.end(), [](auto value) { return value < narrow_values; });
+  for (const SimdLevel level : simd_levels()) {
+    INFO(name_of(level));
+    std::vector<std::uint16_t> narrow(count + simple16::decode_slack);
+    const Simple16Values result = kernels_of(level).simple16(words.data(), size, count, narrow.data());
+    REQUIRE(result == (are_narrow ? Simple16Values::narrow : Simple16Values::wide));
+    narrow.resize(count);
+    if (are_narrow) REQUIRE(Values(narrow.begin(), narrow.end()) == values);
+  }
+  return values;
+}
+
+/// The cost of a stream with slots of `width` bits: its size, and the cost of its exceptions; the maximum if the format
+/// can't have it.
+std::uint64_t cost_of(std::span<const std::uint32_t> values, unsigned width) {
+  constexpr std::uint64_t impossible = ~std::uint64_t{0};
+  Values coded, highs;
+  std::uint32_t next = 0;
+  for (std::uint32_t i = 0; i < values.size(); ++i) {
+    const std::uint64_t high = std::uint64_t{values[i]} >> width;
+    if (high == 0) continue;
+    if (high > 1u << simple16::max_width) return impossible;
+    coded.push_back(i - next);
+    highs.push_back(static_cast<std::uint32_t>(high) - 1);
+    next = i + 1;
+  }
+  if (coded.size() > newpfd::max_exceptions || width == 31) return impossible;
+  coded.insert(coded.end(), highs.begin(), highs.end());
+  return values.size() * width + 32 * simple16_of(coded).size() + newpfd::exception_cost * highs.size();
+}
+
+std::uint64_t least_cost(std::span<const std::uint32_t> values) {
+  std::uint64_t least = ~std::uint64_t{0};
+  for (unsigned width = 0; width <= 32; ++width) least = std::min(least, cost_of(values, width));
+  return least;
+}
+
+/// The cost of a list's blocks in relation to that with the best width in each block.
+double relative_cost(const test::List& list, unsigned block_size) {
+  const auto coded = test::encode(*newpfd_codec.make_encoder({block_size, 1}), list, block_size);
+  std::uint64_t cost = 32 * coded.words.size(), least = 0;
+  std::size_t block = 0;
+  test::for_each_block(list, block_size, [&](auto gaps, auto freqs) {
+    const newpfd::Header header(coded.words[coded.starts[block++]]);
+    cost += newpfd::exception_cost * (header.docid_exceptions + header.freq_exceptions);
+    least += 32 + (least_cost(gaps) + least_cost(freqs) + 31) / 32 * 32;
+  });
+  return static_cast<double>(cost) / static_cast<double>(least);
 }
 
 }  // namespace
 
-TEST_CASE("the header of a NewPFD block round-trips", "[codec]") {
+TEST_CASE("Simple16 decodes values of all widths as encoded", "[codec][property]") {
   Random random(1);
   for (unsigned trial = 0; trial < 2000; ++trial) {
-    newpfd::Header header;
-    for (newpfd::Arrays* arrays : {&header.docids, &header.freqs}) {
-      arrays->count = 1 + random() % newpfd::max_arrays;
-      for (unsigned array = 0; array < arrays->count; ++array)
-        arrays->widths[array] = static_cast<unsigned>(random() % (newpfd::max_width(array) + 1));
-      if (arrays->widths[0] == 31) arrays->widths[0] = 32;
-    }
-    const newpfd::Header read(header.word());
-    CHECK(read.docids.count == header.docids.count);
-    CHECK(std::ranges::equal(read.docids.widths, header.docids.widths));
-    CHECK(read.freqs.count == header.freqs.count);
-    CHECK(std::ranges::equal(read.freqs.widths, header.freqs.widths));
+    const Values values = test::random_values(random, random() % 255, trial % 29, static_cast<unsigned>(random() % 29),
+                                              static_cast<unsigned>(random() % 500));
+    REQUIRE(decoded(simple16_of(values), static_cast<unsigned>(values.size())) == values);
   }
 }
 
-TEST_CASE("NewPFD's widths give the fewest bits", "[codec][property]") {
+TEST_CASE("each way of Simple16 fills 28 bits and is used", "[codec]") {
+  for (std::uint32_t number = 0; number < 16; ++number) {
+    const simple16::Way way = simple16::way_of(number << 28);
+    Values greatest;
+    unsigned bit = 0;
+    for (unsigned i = 0; i < way.count; bit += way.width_of(i++)) {
+      CHECK(way.bit_of(i) == bit);
+      greatest.push_back((1u << way.width_of(i)) - 1);
+    }
+    CHECK(bit == 28);
+    const Words words = simple16_of(greatest);
+    REQUIRE(words.size() == 1);
+    CHECK(words[0] == (number << 28 | 0x0fffffff));
+    CHECK(decoded(words, way.count) == greatest);
+  }
+}
+
+TEST_CASE("Simple16 distinguishes values that fit in 15 bits from greater ones", "[codec]") {
+  for (const std::uint32_t value : {0x3fffu, 0x4000u, 0x7ffeu, 0x7fffu, 0x8000u, 0xffffu, 0x10000u, 0xfffffffu})
+    for (unsigned before = 0; before < 20; ++before) {
+      Values values(before + 1, 77);
+      values[before] = value;
+      CHECK(decoded(simple16_of(values), before + 1) == values);
+    }
+}
+
+TEST_CASE("a truncated Simple16 stream is refused", "[codec][property]") {
   Random random(2);
-  newpfd::WidthSearch search;
-  newpfd::Arrays likely;
-  for (unsigned trial = 0; trial < 600; ++trial) {
-    const std::size_t n = 1 + random() % 140;
-    const auto width = static_cast<unsigned>(random() % 20),
-               outlier_width = width + static_cast<unsigned>(random() % 13);
-    std::vector<std::uint32_t> values = test::random_values(random, n, width, outlier_width, random() % 400);
-    if (trial % 3 == 0) values = test::clustered_list(random, n, 1 + random() % 500).gaps;
-    if (trial % 7 == 0) values[random() % n] = static_cast<std::uint32_t>(random());
-    likely = search.find(values, likely);
-    const std::uint64_t bits = bits_of(likely, values);
-    REQUIRE(search.bits() == bits);
-    REQUIRE(newpfd::WidthSearch().find(values, {}).half() == likely.half());
-    REQUIRE(bits + newpfd::WidthSearch::array_cost * (likely.count - 1) == fewest_bits(values, {}, 0, n));
+  const Values values = test::random_values(random, 200, 9);
+  Words words = simple16_of(values);
+  const std::size_t size = words.size();
+  words.resize(size + over_read_bytes / 4);
+  std::vector<std::uint16_t> out(200 + simple16::decode_slack);
+  for (std::size_t cut = 0; cut < size; ++cut) {
+    CHECK_FALSE(simple16::Reader(words.data(), words.data() + cut).skip(200));
+    for (const SimdLevel level : simd_levels())
+      CHECK(kernels_of(level).simple16(words.data(), cut, 200, out.data()) == Simple16Values::cut);
   }
 }
 
-TEST_CASE("NewPFD codes values of 31 and 32 bits", "[codec]") {
-  for (const std::uint32_t greatest : {0x3fffffffu, 0x40000000u, 0x7fffffffu, 0x80000000u, 0xffffffffu}) {
-    test::List list{std::vector<std::uint32_t>(64), std::vector<std::uint32_t>(64)};
-    list.gaps[9] = list.freqs[5] = list.freqs[63] = greatest;
-    const test::CodedList coded = test::encode(*newpfd_codec.make_encoder({64, 1}), list, 64);
-    Words words = coded.words;
-    words.resize(words.size() + over_read_bytes / 4);
-    const auto decoder = newpfd_codec.make_decoder({64, 1}, {});
-    std::vector<std::uint32_t> out(64 + over_write_values);
-    decoder->decode_freqs(WordView(words).first(coded.words.size()), 64, out.data());
-    for (unsigned i = 0; i < 64; ++i) REQUIRE(out[i] == list.freqs[i] + 1);
+TEST_CASE("the header of a NewPFD block round-trips", "[codec]") {
+  for (unsigned width = 0; width <= 32; ++width) {
+    if (width == 31) continue;
+    newpfd::Header header;
+    header.docid_width = width;
+    header.docid_exceptions = 127;
+    header.freq_width = 32 - (width == 1 ? 0 : width);
+    header.freq_exceptions = width;
+    header.docid_exception_words = 200 + width;
+    const newpfd::Header read(header.word());
+    CHECK(read.docid_width == width);
+    CHECK(read.docid_exceptions == 127);
+    CHECK(read.freq_width == header.freq_width);
+    CHECK(read.freq_exceptions == width);
+    CHECK(read.docid_exception_words == 200 + width);
   }
 }
 
-TEST_CASE("a truncated NewPFD block is refused", "[codec]") {
-  Random random(3);
-  test::List list{test::random_values(random, 128, 2), test::random_values(random, 128, 1)};
-  for (unsigned i = 0; i < 128; i += 3)  // values of many widths
-    list.gaps[i] = list.freqs[i] = static_cast<std::uint32_t>(random()) >> (20 + random() % 9);
-  const test::CodedList coded = test::encode(*newpfd_codec.make_encoder({128, 1}), list, 128);
-  const newpfd::Header header(coded.words[0]);
-  REQUIRE((header.docids.count > 2 && header.freqs.count > 2));
-  Words words = coded.words;
-  words.resize(words.size() + over_read_bytes / 4);
-  const auto decoder = newpfd_codec.make_decoder({128, 1}, {});
-  std::vector<std::uint32_t> out(128 + over_write_values);
-  for (std::size_t cut = 0; cut < coded.words.size(); ++cut) {
-    const WordView part = WordView(words).first(cut);
-    CHECK_THROWS_AS(decoder->block_words(part, 128), CorruptFile);
-    CHECK_THROWS_AS(decoder->decode_freqs(part, 128, out.data()), CorruptFile);
-    CHECK_THROWS_AS(decoder->freq_at(part, 128, 7), CorruptFile);
-  }
-  CHECK(decoder->block_words(WordView(words).first(coded.words.size()), 128) == coded.words.size());
-}
-
-TEST_CASE("a NewPFD block with invalid widths is refused", "[codec]") {
-  const auto decoder = newpfd_codec.make_decoder({64, 1}, {});
-  std::vector<std::uint32_t> out(64 + over_write_values);
-  const auto decode = [&](std::uint32_t half) {
-    Words words(200);
-    words[0] = half | half << 16;
-    const WordView block = WordView(words).first(150);
-    decoder->decode_docids(block, 64, end_docid, out.data());
-    decoder->decode_freqs(block, 64, out.data());
-    decoder->freq_at(block, 64, 3);
-  };
-  newpfd::Arrays arrays;
-  arrays.count = 2;
-  arrays.widths[1] = 13;
-  CHECK_NOTHROW(decode(arrays.half()));
-  arrays.widths[0] = 32;  // no bits are left
-  CHECK_THROWS_AS(decode(arrays.half()), CorruptFile);
-  arrays.widths[0] = 1;
-  arrays.count = 3;
-  arrays.widths[2] = 2;  // 2^15 and more
-  CHECK_THROWS_AS(decode(arrays.half()), CorruptFile);
-}
-
-TEST_CASE("NewPFD lists of versions 1 to 3 are read", "[codec][property]") {
-  Random random(4);
-  CodecOptions options;
-  options.old_newpfd = true;
-  for (const unsigned block_size : {2u, 64u, 128u, 512u}) {
-    options.block_size = block_size;
-    for (unsigned trial = 0; trial < 20; ++trial) {
-      const std::size_t size = 1 + random() % 1500;
-      test::List list = test::clustered_list(random, size, 1 + random() % 300);
-      if (trial % 3 == 0) list.freqs = test::random_values(random, size, 3, 32, 20);
-      const test::CodedList coded = test::newpfd_of_version3(list, block_size, random);
-      Words words = coded.words;
-      words.resize(words.size() + over_read_bytes / 4);
-      const auto decoder = newpfd_codec.make_decoder(options, {});
-      std::vector<std::uint32_t> out(block_size + over_write_values);
-      docid_t before = end_docid;
-      std::size_t block = 0;
-      test::for_each_block(list, block_size, [&](auto gaps, auto freqs) {
-        const auto n = static_cast<unsigned>(gaps.size());
-        const WordView from =
-            WordView(words).subspan(coded.starts[block]).first(coded.words.size() - coded.starts[block]);
-        REQUIRE(decoder->block_words(from, n) == coded.starts[block + 1] - coded.starts[block]);
-        decoder->decode_docids(from, n, before, out.data());
-        for (unsigned i = 0; i < n; ++i) REQUIRE(out[i] == (before += gaps[i] + 1));
-        decoder->decode_freqs(from, n, out.data());
-        for (unsigned i = 0; i < n; ++i) {
-          REQUIRE(out[i] == freqs[i] + 1);
-          REQUIRE(decoder->freq_at(from, n, i) == out[i]);
-        }
-        ++block;
-      });
-    }
+TEST_CASE("NewPFD's widths cost at most a hundredth more than the best", "[codec][property]") {
+  Random random(1);
+  for (unsigned block_size : {64u, 128u, 256u, 512u}) {
+    INFO("blocks of " << block_size);
+    for (double mean_gap : {5.0, 300.0, 50000.0})
+      CHECK(relative_cost(test::clustered_list(random, 30000, mean_gap), block_size) < 1.01);
+    for (unsigned width : {1u, 4u, 9u, 17u})
+      for (unsigned outliers : {0u, 20u, 100u, 200u}) {
+        INFO(width << " bits, " << outliers << " outliers in a thousand");
+        const test::List list{test::random_values(random, 20000, width, width + 7, outliers),
+                              test::random_values(random, 20000, width / 4, width / 4 + 4, outliers)};
+        CHECK(relative_cost(list, block_size) < 1.01);
+      }
   }
 }
 
-TEST_CASE("an exception past the values of a NewPFD block of versions 1 to 3 is refused", "[codec]") {
-  old_newpfd::Header header;
+TEST_CASE("NewPFD chooses a larger width if exceptions would be too many or their high parts too wide", "[codec]") {
+  test::List list{Values(512), Values(512)};
+  for (unsigned i = 0; i < 200; ++i) list.gaps[i] = 1 << 20;
+  Words words = test::encode(*newpfd_codec.make_encoder({512, 1}), list, 512).words;
+  CHECK(newpfd::Header(words[0]).docid_exceptions <= newpfd::max_exceptions);
+  // Simple16 takes 28 bits at most.
+  list.gaps.assign(512, 0);
+  list.gaps[100] = 0xffffffff;
+  words = test::encode(*newpfd_codec.make_encoder({512, 1}), list, 512).words;
+  CHECK(newpfd::Header(words[0]).docid_width == 4);
+  CHECK(newpfd::Header(words[0]).docid_exceptions == 1);
+}
+
+TEST_CASE("an exception past the values of a NewPFD block is refused", "[codec]") {
+  newpfd::Header header;
   header.docid_exceptions = 1;
   header.docid_exception_words = 1;
   Words words = {header.word(), 14u << 28 | 63, 0};
   words.resize(words.size() + over_read_bytes / 4);
-  CodecOptions options;
-  options.old_newpfd = true;
-  const auto decoder = newpfd_codec.make_decoder(options, {});
-  std::vector<std::uint32_t> out(64 + over_write_values);
+  const auto decoder = newpfd_codec.make_decoder({}, {});
+  Values out(64 + over_write_values);
   CHECK(decoder->block_words(WordView(words).first(3), 64) == 2);
   decoder->decode_docids(WordView(words).first(3), 64, end_docid, out.data());
   CHECK(out[63] == 64);

@@ -349,11 +349,11 @@ TEST_CASE("make the fuzzers' seeds of texts", "[.seeds][.texts_seeds]") { write_
 
 TEST_CASE("make the fuzzers' seeds", "[.seeds]") {
   const TemporaryFolder folder;
-  const Built small = build(folder, 3, "newpfd", true);
+  const Built small = build(folder, 3, "maskpfd", true);
   write_seed("collection", "small", fuzz::seed_of(small.collection.container(), fuzz::collection_sections));
   write_seed("order", "scores", fuzz::seed_of(small.order, fuzz::order_sections));
   write_seed("index", "small", fuzz::seed_of(small.index, fuzz::index_sections));
-  Built planned = build(folder, 3, "newpfd", false);
+  Built planned = build(folder, 3, "maskpfd", false);
   CachePlan plan = testing::small_plan(IndexReader(std::move(planned.index)));
   write_seed("plan", "two_lists",
              fuzz::seed_of(testing::plan_reader(folder.path(""), plan).container(), fuzz::plan_sections));
@@ -362,18 +362,18 @@ TEST_CASE("make the fuzzers' seeds", "[.seeds]") {
              fuzz::seed_of(testing::plan_reader(folder.path(""), plan).container(), fuzz::plan_sections));
   write_seed("container", "order", testing::bytes_of(small.order.file()));
   write_seed("container", "collection", testing::bytes_of(small.collection.container().file()));
-  for (const char* codec : {"newpfd", "rpfd", "rice"}) {
+  for (const char* codec : {"maskpfd", "newpfd", "rpfd", "rice"}) {
     const Built blocks = build(folder, 130, codec, false);
     write_seed("index", std::string("blocks_") + codec, fuzz::seed_of(blocks.index, fuzz::index_sections));
   }
-  const Built impacts = build(folder, 80, "newpfd", false, 8);
+  const Built impacts = build(folder, 80, "maskpfd", false, 8);
   write_seed("index", "impacts", fuzz::seed_of(impacts.index, fuzz::index_sections));
-  const Built all_sections = build(folder, 150, "newpfd", false, 8, OrderBy::score);
+  const Built all_sections = build(folder, 150, "maskpfd", false, 8, OrderBy::score);
   write_seed("index", "all_sections", fuzz::seed_of(all_sections.index, fuzz::index_sections));
   write_build_seeds(folder, small);
   write_simulate_seeds();
   write_corpus_seeds();
-  const Built chunks = build(folder, 40, "newpfd", false);
+  const Built chunks = build(folder, 40, "maskpfd", false);
   write_seed("collection", "chunks", fuzz::seed_of(chunks.collection.container(), fuzz::collection_sections));
   write_seed("order", "plain", fuzz::seed_of(chunks.order, fuzz::order_sections));
 

@@ -9,11 +9,11 @@
 
 namespace quern::fuzz {
 
-/// Decodes hostile words as a list of one block: bytes 0 to 3 are block size, recursion, version and n; the rest are
-/// words. Buffers have exactly the size that the contract requires, so a sanitizer detects any access beyond.
+/// Decodes hostile words as a list of one block: bytes 0 to 3 are block size, recursion and n; the rest are words.
+/// Buffers have exactly the size that the contract requires, so a sanitizer detects any access beyond.
 inline void decode_block(const Codec& codec, const std::uint8_t* data, std::size_t size) {
   if (size < 4) return;
-  const CodecOptions options{64u << data[0] % 4, data[1] % 5u, data[1] >= 128};
+  const CodecOptions options{64u << data[0] % 4, data[1] % 5u};
   const unsigned n = 1 + (data[2] | data[3] << 8) % options.block_size;
   const std::size_t count = (size - 4) / 4;
   std::vector<std::uint32_t> words(count + over_read_bytes / 4);

@@ -137,6 +137,7 @@ class HostIndex {
 
   gpu::Coding coding() const {
     const std::string_view codec = engine_.index().codec().name;
+    if (codec == "maskpfd") return gpu::Coding::maskpfd;
     if (codec == "newpfd") return gpu::Coding::newpfd;
     if (codec == "rice") return gpu::Coding::rice;
     return view.recursion == 1 ? gpu::Coding::rpfd_once : gpu::Coding::rpfd;

@@ -275,7 +275,7 @@ TEST_CASE("emulated kernels of every method intersect as the CPU does", "[gpu_em
   IndexedCorpus corpus(37, {900, 120, 20, false});
   const auto queries = draw_queries(3, corpus.model, 12);
   for (const Codec* codec : all_codecs()) {
-    const IndexReader index = corpus.index(coded(*codec, {codec->name == "newpfd" ? 8u : 64u, 1}));
+    const IndexReader index = corpus.index(coded(*codec, {codec->name == "maskpfd" ? 8u : 64u, 1}));
     const QueryEngine engine(index, {});
     const Asked asked(index, queries);
     for (const GpuIntersectionMethod& method : all_gpu_intersection_methods()) {

@@ -113,7 +113,7 @@ TEST_CASE("emulated kernels give the CPU's results window by window", "[gpu_emul
     const IndexReader index = corpus.index(options);
     const Scores scores = codec->name == "rice" ? Scores::exact : Scores::quantized;
     check_windows(QueryEngine(index, with_scores(scores)), queries, random);
-    if (codec->name == "newpfd") check_windows(QueryEngine(index, {}), queries, random);
+    if (codec->name == "maskpfd") check_windows(QueryEngine(index, {}), queries, random);
   }
 }
 

@@ -200,9 +200,9 @@ TEST_CASE("emulated rounds of as many documents as on a GPU give the CPU's resul
   const IndexReader index = corpus.index(blocks_of(64));
   const QueryEngine engine(index, {});
   const auto run = [](const HostIndex& host, HostBatchView& batch) {
-    run_blocks<Coding::newpfd, 4, false, gpu::wang_threads>(host.view, batch.view);
+    run_blocks<Coding::maskpfd, 4, false, gpu::wang_threads>(host.view, batch.view);
   };
-  REQUIRE(HostIndex(engine).coding() == Coding::newpfd);
+  REQUIRE(HostIndex(engine).coding() == Coding::maskpfd);
   for (const std::size_t k : {1, 10, 2048}) check_k(HostIndex(engine), queries, k, run);
 }
 

@@ -72,7 +72,7 @@ void check_sound(SerialList& list) {
     REQUIRE(std::equal(docids.begin(), docids.end(), expected.begin()));
     host->decode_freqs(words, place.n, expected.data());
     REQUIRE(std::equal(freqs.begin(), freqs.end(), expected.begin()));
-    if (decoder.has_separate_freqs())
+    if constexpr (Decoder::has_separate_freqs)
       for (std::uint32_t i = 0; i < place.n; ++i) REQUIRE(decoder.separate_freq(i) == freqs[i]);
     before = docids.back();
   }
@@ -97,6 +97,8 @@ void check_damaged(SerialList& list, Random& random) {
         REQUIRE(docids.back() < num_documents);
       }
       decoder.freqs(freqs.data());
+      if constexpr (Decoder::has_separate_freqs)
+        for (std::uint32_t i = 0; i < place.n; i += 7) decoder.separate_freq(i);
     }
   }
 }
@@ -129,6 +131,10 @@ void check_codec(std::string_view name, unsigned recursions) {
 }
 
 }  // namespace
+
+TEST_CASE("maskpfd blocks are decoded serially as by the codec", "[gpu_serial][maskpfd][property]") {
+  check_codec<gpu::SerialMaskPfd>("maskpfd", 0);
+}
 
 TEST_CASE("newpfd blocks are decoded serially as by the codec", "[gpu_serial][newpfd][property]") {
   check_codec<gpu::SerialNewPfd>("newpfd", 0);

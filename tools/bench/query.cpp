@@ -328,7 +328,7 @@ void add_query_bench(CLI::App& bench) {
              "With --visits, JSON also has the number of queries that visit each part of the most frequent term's "
              "list, as in figure 3 of Wang et al.; scripts/plot draws it."},
             {{"quern bench query my.quern -q log.txt -k 10"},
-             {"quern bench query newpfd.quern rice.quern -q topics.txt -a or,maxscore -k 10,1000 --json > query.json"},
+             {"quern bench query maskpfd.quern rice.quern -q topics.txt -a or,maxscore -k 10,1000 --json > query.json"},
              {"quern bench query quantized.quern -q log.txt --scores exact,quantized"},
              {"quern bench query whole.quern shard-*.quern -q log.txt"},
              {"quern bench query my.quern -q log.txt -k 10 --times cpu.tsv"},

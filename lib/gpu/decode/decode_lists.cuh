@@ -75,9 +75,9 @@ class ListDecode {
 
 /// Minimum thread blocks per multiprocessor, which limits registers.
 template <Coding coding>
-inline constexpr unsigned decode_blocks = coding == Coding::newpfd      ? 5
-                                          : coding == Coding::rpfd_once ? 4
-                                                                        : 1;
+inline constexpr unsigned decode_blocks = coding == Coding::maskpfd                                 ? 5
+                                          : coding == Coding::newpfd || coding == Coding::rpfd_once ? 4
+                                                                                                    : 1;
 
 /// Decodes this warp's consecutive blocks of all lists.
 template <Coding coding, int V, int L, bool contiguous, bool sums>

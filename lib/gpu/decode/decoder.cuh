@@ -1,4 +1,5 @@
 #pragma once
+#include "quern/gpu/decode/maskpfd.cuh"
 #include "quern/gpu/decode/newpfd.cuh"
 #include "quern/gpu/decode/rice.cuh"
 #include "quern/gpu/decode/rpfd.cuh"
@@ -8,6 +9,10 @@ namespace quern::gpu {
 
 template <Coding coding, int V, int L = lanes_per_warp>
 struct DecoderOf;
+template <int V, int L>
+struct DecoderOf<Coding::maskpfd, V, L> {
+  using Type = MaskPfdWarpDecoder<V, L>;
+};
 template <int V, int L>
 struct DecoderOf<Coding::newpfd, V, L> {
   using Type = NewPfdWarpDecoder<V, L>;

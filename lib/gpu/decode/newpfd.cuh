@@ -3,13 +3,110 @@
 #include "quern/gpu/decode/slots.cuh"
 
 /// NewPFD blocks, each decoded by a group of L lanes with V postings per lane; formats/codec/newpfd.md describes them.
+/// The words of all groups' exceptions are spread over the lanes.
 namespace quern::gpu {
 
-/// The high parts of one stream that belong to a lane's postings, which are consecutive in each array.
-struct HighPartsOfLane {
-  static constexpr unsigned arrays = newpfd::HighPlaces::arrays;
-  std::uint32_t masks[arrays] = {};  ///< a bit per value of the array above that has one, the first in the lowest bit
-  std::uint32_t slots[arrays] = {};  ///< bit of the lane's first slot
+/// The ways of Simple16's words: the fields of simple16::Way, a byte each, the first in the lowest.
+struct PackedWays {
+  std::uint32_t all[16] = {};
+
+  constexpr PackedWays() {
+    for (std::uint32_t number = 0; number < 16; ++number) {
+      const simple16::Way way = simple16::way_of(number << 28);
+      all[number] = way.count | way.width << 8 | way.first_wide << 16 | std::uint32_t{way.wide} << 24;
+    }
+  }
+};
+static __device__ const PackedWays packed_ways = PackedWays();
+
+/// At most 32 words of Simple16, one per lane from the first on, whose values are numbered from 0.
+class Simple16Words {
+ public:
+  /// Takes `size` words, at most 32.
+  __device__ Simple16Words(std::uint32_t word, std::uint32_t size) : word_(word) {
+    const std::uint32_t way = packed_ways.all[word >> 28];
+    const bool there = lane_id() < size;
+    const std::uint32_t count = there ? way & 0xff : 0;
+    end_ = inclusive_sum(count);
+    size_ = last_lane(end_);
+    begin_ = there ? end_ - count : 0xffffffffu;
+    way_ = (way & ~0xffu) | (begin_ & 0xff);
+  }
+
+  /// Values in all words; the number of this lane's first value; the number after its last.
+  __device__ std::uint32_t size() const { return size_; }
+  __device__ std::uint32_t begin() const { return begin_; }
+  __device__ std::uint32_t end() const { return end_; }
+
+  /// Writes the first `count` values, which exist, at most 256. A lane finds the word of its value by counting the
+  /// words that begin before it.
+  __device__ void write(std::uint32_t count, std::uint32_t* out) const {
+    const unsigned up_to_own = 0xffffffffu >> (31 - lane_id());
+    unsigned before = 0xffffffffu;
+    for (std::uint32_t first = 0; first < count; first += 2 * lanes_per_warp) {
+      const std::uint32_t begin = begin_ - first, number = first + lane_id();
+      const unsigned near = __reduce_or_sync(all_lanes, __funnelshift_lc(0, 1, begin));
+      const unsigned far = __reduce_or_sync(all_lanes, __funnelshift_lc(0, 1, begin - lanes_per_warp));
+      const unsigned near_place = before + __popc(near & up_to_own);
+      before += __popc(near);
+      const unsigned far_place = before + __popc(far & up_to_own);
+      before += __popc(far);
+      const std::uint32_t near_value = value(near_place, number), far_value = value(far_place, number + lanes_per_warp);
+      if (number < count) out[number] = near_value;
+      if (number + lanes_per_warp < count) out[number + lanes_per_warp] = far_value;
+    }
+  }
+
+ private:
+  /// Value `number`, which is in word `place`.
+  __device__ std::uint32_t value(unsigned place, unsigned number) const {
+    const std::uint32_t word = __shfl_sync(all_lanes, word_, place), way = __shfl_sync(all_lanes, way_, place);
+    const unsigned i = number - (way & 0xff), width = way >> 8 & 0xff, wide = way >> 24;
+    const int wider = static_cast<int>(i) - static_cast<int>(way >> 16 & 0xff);
+    const unsigned bit = i * width + static_cast<unsigned>(min(max(wider, 0), static_cast<int>(wide)));
+    return __funnelshift_r(word, 0, bit) & mask_of(width + (static_cast<unsigned>(wider) < wide ? 1 : 0));
+  }
+
+  std::uint32_t word_, begin_, end_, size_;
+  std::uint32_t way_;  ///< with the number of the word's first value, modulo 256, instead of the count
+};
+
+/// A stream of exceptions, and its words, possibly more than it takes.
+struct CodedExceptions : Exceptions {
+  const std::uint32_t* words = nullptr;
+  std::uint32_t size = 0;
+};
+
+/// The words of all groups' exceptions one after another in the lanes of a warp.
+template <int L>
+class GroupedWords {
+ public:
+  __device__ explicit GroupedWords(const CodedExceptions& own) {
+    std::uint32_t end = own.size;
+#pragma unroll
+    for (unsigned distance = L; distance < lanes_per_warp; distance *= 2) {
+      const std::uint32_t other = __shfl_up_sync(all_lanes, end, distance);
+      if (lane_id() >= distance) end += other;
+    }
+    first_ = end - own.size;
+    total_ = last_lane(end);
+  }
+  __device__ bool fit() const { return total_ > 0 && total_ <= lanes_per_warp; }
+  /// The lane of this group's first word.
+  __device__ unsigned first() const { return first_; }
+
+  __device__ Simple16Words load(const CodedExceptions& own) const {
+    const unsigned lane = min(lane_id(), total_ - 1);
+    unsigned group = 0;
+#pragma unroll
+    for (unsigned first = L; first < lanes_per_warp; first += L) group += lane >= __shfl_sync(all_lanes, first_, first);
+    const auto address = __shfl_sync(all_lanes, reinterpret_cast<unsigned long long>(own.words), group * L);
+    const std::uint32_t place = lane - __shfl_sync(all_lanes, first_, group * L);
+    return {reinterpret_cast<const std::uint32_t*>(address)[place], total_};
+  }
+
+ private:
+  std::uint32_t first_, total_;
 };
 
 /// All lanes of a warp must call together, even if its groups decode different blocks.
@@ -18,21 +115,17 @@ class NewPfdWarpDecoder {
  public:
   __device__ NewPfdWarpDecoder(const IndexView&, const WarpBuffer<V>& buffer) : buffer_(buffer) {}
 
-  /// Opens a block. False if its arrays are not within it; it then decodes like an empty one.
+  /// Opens a block. False if its parts are not within it; it then decodes like an empty one.
   __device__ bool open(const BlockPlace& place) {
     place_ = place;
     header_ = newpfd::Header();
-    docid_highs_ = freq_highs_ = HighPartsOfLane();
-    if (place.size != 0) {
-      const std::uint32_t word = place.words[0];
-      header_ = newpfd::Header(L == lanes_per_warp ? uniform(word) : word);
-    }
-    const bool sound = place.size != 0 && header_.slots_end_bit(place.n) <= 32 * std::uint64_t{place.size};
-    if (!sound) header_ = newpfd::Header();
-    if (max_of_groups<L>(max(header_.docids.count, header_.freqs.count)) == 1) return sound;
-    if (find_highs()) return sound;
+    if (place.size == 0) return false;
+    const std::uint32_t word = place.words[0];
+    header_ = newpfd::Header(L == lanes_per_warp ? uniform(word) : word);
+    docid_exceptions_word_ = header_.docid_exceptions_word(place.n);
+    freq_exceptions_word_ = docid_exceptions_word_ + header_.docid_exception_words;
+    if (freq_exceptions_word_ <= place.size) return true;
     header_ = newpfd::Header();
-    docid_highs_ = freq_highs_ = HighPartsOfLane();
     return false;
   }
 
@@ -43,122 +136,115 @@ class NewPfdWarpDecoder {
   }
   /// The distances of this lane's documents from their predecessors.
   __device__ bool distances(std::uint32_t (&out)[V]) const {
-    values(header_.docids, header_.docid_slots_bit(place_.n), docid_highs_, out);
-    return true;
+    CodedExceptions exceptions{{header_.docid_exceptions, header_.docid_width, place_.n}};
+    exceptions.words = place_.words + docid_exceptions_word_;
+    exceptions.size = header_.docid_exception_words;
+    return values(exceptions, newpfd::Header::docid_slots_bit(), out);
   }
 
   __device__ bool freqs(std::uint32_t (&out)[V]) const {
-    values(header_.freqs, freq_slots_bit(), freq_highs_, out);
-    return true;
+    return values(freq_exceptions(), header_.freq_slots_bit(place_.n), out);
   }
 
   static constexpr bool has_single_freqs = true;  ///< whether freq_at() can be called
-  /// Prepares freq_at(), which uses the warp's buffer if there are exceptions. False if these are damaged.
+  /// Prepares freq_at(), for which the warp's buffer is kept if there are exceptions. False if these are damaged.
   __device__ bool open_freqs() const {
-    if (max_of_groups<L>(header_.freqs.count) == 1) return true;
-    std::uint32_t own[V];
-    freqs(own);
-    __syncwarp();
-#pragma unroll
-    for (int i = 0; i < V; ++i) buffer_.values[lane_id() * V + i] = own[i];
-    __syncwarp();
-    return true;
+    return max_of_groups<L>(header_.freq_exceptions) == 0 || put_exceptions(freq_exceptions());
   }
   /// The frequency of posting i, which may differ from lane to lane, from its slot (Ding et al., section 6.1).
   __device__ std::uint32_t freq_at(std::uint32_t i) const {
-    if (header_.freqs.count > 1) return buffer_.values[group_of_lane<L>() * V * L + i];
-    return value_at(place_.words, freq_slots_bit() + i * header_.freqs.widths[0], header_.freqs.widths[0]) + 1;
+    const unsigned width = header_.freq_width;
+    const std::uint32_t slot = value_at(place_.words, header_.freq_slots_bit(place_.n) + i * width, width);
+    return slot + (header_.freq_exceptions == 0 ? 1 : buffer_.values[group_of_lane<L>() * V * L + i]);
   }
 
  private:
-  static_assert(V <= 32, "a lane's mask is a word");
-
-  /// A lane's values in an array.
-  struct Own {
-    std::uint32_t first, count;
-  };
-
-  __device__ std::uint32_t freq_slots_bit() const { return header_.freq_slots_bit(place_.n); }
-
-  /// The lane's bits of the mask at `bit`; 0, and `sound` false, if the mask is not within the block.
-  __device__ std::uint32_t own_mask(bool there, std::uint32_t bit, std::uint32_t all, const Own& own,
-                                    bool& sound) const {
-    if (!there) return 0;
-    sound = sound && bit + all <= 32 * std::uint64_t{place_.size};
-    return sound && own.count > 0 ? value_at(place_.words, bit + own.first, own.count) : 0;
+  __device__ CodedExceptions freq_exceptions() const {
+    CodedExceptions exceptions{{header_.freq_exceptions, header_.freq_width, place_.n}};
+    exceptions.words = place_.words + freq_exceptions_word_;
+    exceptions.size = place_.size - freq_exceptions_word_;
+    return exceptions;
   }
 
-  /// Finds the arrays of both streams' high parts; false if they are not within the block. One prefix sum serves both
-  /// streams: docIDs in the low half of a word, frequencies in the high half.
-  __device__ bool find_highs() {
-    const std::uint32_t first = min(lane_of_group<L>() * V, place_.n);
-    Own docids{first, min(static_cast<std::uint32_t>(V), place_.n - first)}, freqs = docids;
-    std::uint32_t all_docids = place_.n, all_freqs = place_.n, bit = newpfd::Header::bits;
-    std::uint32_t docid_sizes[HighPartsOfLane::arrays] = {}, freq_sizes[HighPartsOfLane::arrays] = {};
-    bool sound = true;
-#pragma unroll
-    for (unsigned array = 0; array < HighPartsOfLane::arrays; ++array) {
-      const bool has_docids = array + 1 < header_.docids.count, has_freqs = array + 1 < header_.freqs.count;
-      if (array == 1) bit = header_.slots_end_bit(place_.n);
-      const std::uint32_t docid_mask = own_mask(has_docids, bit, all_docids, docids, sound);
-      if (has_docids) bit += all_docids;
-      const std::uint32_t freq_mask = own_mask(has_freqs, bit, all_freqs, freqs, sound);
-      if (has_freqs) bit += all_freqs;
-      const std::uint32_t ones = __popc(docid_mask) | __popc(freq_mask) << 16, end = inclusive_sum<L>(ones);
-      const std::uint32_t all = last_lane<L>(end), before = end - ones;
-      docids = {before & 0xffff, ones & 0xffff};
-      freqs = {before >> 16, ones >> 16};
-      docid_sizes[array] = all_docids = all & 0xffff;
-      freq_sizes[array] = all_freqs = all >> 16;
-      docid_highs_.masks[array] = docid_mask;
-      freq_highs_.masks[array] = freq_mask;
-      docid_highs_.slots[array] = docids.first * header_.docids.widths[array + 1];
-      freq_highs_.slots[array] = freqs.first * header_.freqs.widths[array + 1];
-    }
-    if (header_.docids.count == 1 && header_.freqs.count == 1) bit = header_.slots_end_bit(place_.n);
-    place_slots(header_.docids, docid_sizes, docid_highs_, bit);
-    place_slots(header_.freqs, freq_sizes, freq_highs_, bit);
-    return all_of_group<L>(sound && bit <= 32 * std::uint64_t{place_.size});
-  }
-  /// Adds the begin of each array to the places of a stream's slots.
-  __device__ static void place_slots(const newpfd::Arrays& stream, const std::uint32_t* sizes, HighPartsOfLane& highs,
-                                     std::uint32_t& bit) {
-#pragma unroll
-    for (unsigned array = 0; array < HighPartsOfLane::arrays; ++array) {
-      highs.slots[array] += bit;
-      bit += sizes[array] * stream.widths[array + 1];
-    }
-  }
-
-  __device__ void values(const newpfd::Arrays& stream, std::uint32_t slots_bit, const HighPartsOfLane& highs,
-                         std::uint32_t (&out)[V]) const {
-    const Slots<V, L> slots(place_.words, slots_bit, stream.widths[0], place_.n);
-    HighPartsOfLane next = highs;
+  __device__ bool values(const CodedExceptions& exceptions, std::uint32_t slots_bit, std::uint32_t (&out)[V]) const {
+    const Slots<V, L> slots(place_.words, slots_bit, exceptions.width, place_.n);
+    const bool sound = put_exceptions(exceptions);
     slots.take(out);
-#pragma unroll
-    for (int i = 0; i < V; ++i) {
-      out[i] += 1;
-      if ((next.masks[0] >> i & 1) != 0) out[i] += patch<0>(stream, next, stream.widths[0]);
+    buffer_.add_to(out);
+    return sound;
+  }
+
+  /// Puts what a block's exceptions add, and 1, at their places in the group's numbers of the warp's buffer, 1
+  /// elsewhere. False if a position is not below n or the words end too early.
+  __device__ bool put_exceptions(CodedExceptions exceptions) const {
+    buffer_.set_to_one();
+    if constexpr (L == lanes_per_warp) {
+      return exceptions.count == 0 || put_block(exceptions, buffer_.values);
+    } else {
+      if (warp_max(exceptions.count) == 0) return true;
+      exceptions.size = exceptions.count == 0 ? 0 : min(exceptions.size, 2 * exceptions.count);
+      const GroupedWords<L> grouped(exceptions);
+      if (!grouped.fit()) return put_in_turn(exceptions);
+      const Simple16Words words = grouped.load(exceptions);
+      if (words.size() > WarpBuffer<V>::max_values) return put_in_turn(exceptions);
+      words.write(words.size(), buffer_.stream());
+      const std::uint32_t begin = __shfl_sync(all_lanes, words.begin(), grouped.first());
+      const std::uint32_t end = __shfl_sync(all_lanes, words.end(), grouped.first() + exceptions.size - 1);
+      const bool whole = exceptions.size > 0 && end - begin >= 2 * exceptions.count;
+      const bool sound = whole || exceptions.count == 0;
+      if (!whole) exceptions.count = 0;
+      __syncwarp();
+      std::uint32_t before = 0xffffffffu;
+      const bool placed = put_addends<2, L>(buffer_.stream() + (whole ? begin : 0), warp_max(exceptions.count),
+                                            exceptions, buffer_.values + group_of_lane<L>() * V * L, before, false);
+      __syncwarp();
+      return all_of_group<L>(sound && placed);
     }
   }
-  /// The number that an array's next high part, shifted by `shift` bits, adds to its value.
-  template <unsigned array>
-  __device__ std::uint32_t patch(const newpfd::Arrays& stream, HighPartsOfLane& next, unsigned shift) const {
-    const unsigned width = stream.widths[array + 1];
-    std::uint32_t added = exception_addend(value_at(place_.words, next.slots[array], width), shift);
-    next.slots[array] += width;
-    if constexpr (array + 1 < HighPartsOfLane::arrays) {
-      const bool has = (next.masks[array + 1] & 1) != 0;
-      next.masks[array + 1] >>= 1;
-      if (has) added += patch<array + 1>(stream, next, shift + width);
+
+  /// Puts the exceptions of one block, by the whole warp.
+  __device__ bool put_block(const CodedExceptions& exceptions, std::uint32_t* out) const {
+    const std::uint32_t* from = as_it_is(exceptions.words);
+    const std::uint32_t count = 2 * exceptions.count;
+    std::uint32_t done = 0;
+    for (std::uint32_t first = 0; first < exceptions.size && done < count; first += lanes_per_warp) {
+      const Simple16Words words(from[min(first + lane_id(), exceptions.size - 1)], exceptions.size - first);
+      words.write(min(words.size(), count - done), buffer_.stream() + done);
+      done += words.size();
     }
-    return added;
+    __syncwarp();
+    bool sound = done >= count;
+    std::uint32_t before = 0xffffffffu;
+    if (sound && exceptions.count <= 2 * lanes_per_warp)
+      sound = put_addends<2, lanes_per_warp>(buffer_.stream(), exceptions.count, exceptions, out, before, false);
+    else if (sound)
+      sound = put_addends<4, lanes_per_warp>(buffer_.stream(), exceptions.count, exceptions, out, before, false);
+    __syncwarp();
+    return __all_sync(all_lanes, sound);
+  }
+
+  /// Puts one group's exceptions after the other's; arguments and result are each group's own.
+  __device__ bool put_in_turn(const CodedExceptions& exceptions) const {
+    bool sound = true;
+    for (unsigned group = 0; group < lanes_per_warp / L; ++group) {
+      const unsigned lane = group * L;
+      CodedExceptions one;
+      one.words = reinterpret_cast<const std::uint32_t*>(
+          __shfl_sync(all_lanes, reinterpret_cast<unsigned long long>(exceptions.words), lane));
+      one.size = __shfl_sync(all_lanes, exceptions.size, lane);
+      one.count = __shfl_sync(all_lanes, exceptions.count, lane);
+      one.width = __shfl_sync(all_lanes, exceptions.width, lane);
+      one.n = __shfl_sync(all_lanes, exceptions.n, lane);
+      const bool own = put_block(one, buffer_.values + lane * V);
+      if (group_of_lane<L>() == group) sound = own;
+    }
+    return sound;
   }
 
   WarpBuffer<V> buffer_;
   BlockPlace place_;
   newpfd::Header header_;
-  HighPartsOfLane docid_highs_, freq_highs_;
+  std::uint32_t docid_exceptions_word_ = 0, freq_exceptions_word_ = 0;
 };
 
 }  // namespace quern::gpu

@@ -2,6 +2,7 @@
 #include <bit>
 
 #include "quern/codec/bit_packing.hpp"
+#include "quern/codec/maskpfd.hpp"
 #include "quern/codec/newpfd.hpp"
 #include "quern/codec/rpfd_layout.hpp"
 #include "quern/gpu/decode/block_place.hpp"
@@ -51,13 +52,13 @@ class RisingDocids {
   std::uint32_t num_documents_;
 };
 
-// NewPFD blocks, decoded by one thread; formats/codec/newpfd.md describes them.
+// Blocks of maskpfd, decoded by one thread; formats/codec/maskpfd.md describes them.
 
 /// Reads the values of a stream one after another.
-class SerialNewPfdStream {
+class SerialMaskPfdStream {
  public:
-  constexpr SerialNewPfdStream(const std::uint32_t* words, const newpfd::Arrays& stream,
-                               const newpfd::HighPlaces& places, std::uint32_t slots_bit)
+  constexpr SerialMaskPfdStream(const std::uint32_t* words, const maskpfd::Arrays& stream,
+                                const maskpfd::HighPlaces& places, std::uint32_t slots_bit)
       : words_(words), stream_(stream), next_(places), slots_bit_(slots_bit) {}
 
   constexpr std::uint32_t next() {
@@ -78,29 +79,29 @@ class SerialNewPfdStream {
   }
 
   const std::uint32_t* words_;
-  newpfd::Arrays stream_;
-  newpfd::HighPlaces next_;  ///< of the next values
+  maskpfd::Arrays stream_;
+  maskpfd::HighPlaces next_;  ///< of the next values
   std::uint32_t slots_bit_;
 };
 
-class SerialNewPfd {
+class SerialMaskPfd {
  public:
-  constexpr explicit SerialNewPfd(const SerialContext& context) : context_(context) {}
+  constexpr explicit SerialMaskPfd(const SerialContext& context) : context_(context) {}
 
   /// Opens a block. False if its parts are not within it.
   constexpr bool open(const BlockPlace& place) {
     place_ = place;
     if (place.size == 0) return false;
-    header_ = newpfd::Header(place.words[0]);
+    header_ = maskpfd::Header(place.words[0]);
     if (header_.slots_end_bit(place.n) > 32 * std::uint64_t{place.size}) return false;
     return header_.find(
         place.n, place.size, places_,
-        [&](const newpfd::HighPlaces&, unsigned, std::uint32_t bit, std::uint32_t n) { return ones(bit, n); });
+        [&](const maskpfd::HighPlaces&, unsigned, std::uint32_t bit, std::uint32_t n) { return ones(bit, n); });
   }
 
   /// False if they are not rising docIDs.
   constexpr bool docids(std::uint32_t* out) const {
-    SerialNewPfdStream gaps(place_.words, header_.docids, places_.docids, header_.docid_slots_bit(place_.n));
+    SerialMaskPfdStream gaps(place_.words, header_.docids, places_.docids, header_.docid_slots_bit(place_.n));
     RisingDocids sum(place_.before, context_.num_documents);
     for (std::uint32_t i = 0; i < place_.n; ++i)
       if (!sum.add(gaps.next(), out[i])) return false;
@@ -108,16 +109,15 @@ class SerialNewPfd {
   }
 
   constexpr bool freqs(std::uint32_t* out) const {
-    SerialNewPfdStream values(place_.words, header_.freqs, places_.freqs, header_.freq_slots_bit(place_.n));
+    SerialMaskPfdStream values(place_.words, header_.freqs, places_.freqs, header_.freq_slots_bit(place_.n));
     for (std::uint32_t i = 0; i < place_.n; ++i) out[i] = values.next() + 1;
     return true;
   }
 
-  /// Whether separate_freq() can be called.
-  constexpr bool has_separate_freqs() const { return true; }
+  static constexpr bool has_separate_freqs = true;  ///< whether separate_freq() can be called
   /// The frequency of posting i, with its high parts if it is an exception.
   constexpr std::uint32_t separate_freq(std::uint32_t i) const {
-    const newpfd::Arrays& stream = header_.freqs;
+    const maskpfd::Arrays& stream = header_.freqs;
     unsigned shift = stream.widths[0];
     std::uint32_t value = serial_value(place_.words, header_.freq_slots_bit(place_.n) + i * shift, shift);
     for (unsigned array = 0; array + 1 < stream.count; ++array) {
@@ -142,8 +142,113 @@ class SerialNewPfd {
 
   SerialContext context_;
   BlockPlace place_;
+  maskpfd::Header header_;
+  maskpfd::BlockPlaces places_;
+};
+
+/// The numbers that `count` exceptions, with position gaps and high parts from two sources, add to values in order.
+template <class Source>
+class SerialPatches {
+ public:
+  constexpr SerialPatches(const Source& gaps, const Source& highs, unsigned count, unsigned width)
+      : gaps_(gaps), highs_(highs), left_(count), width_(width) {
+    find_next(0);
+  }
+
+  constexpr std::uint32_t at(std::uint32_t i) {
+    if (i != place_) return 0;
+    std::uint32_t high = 0;
+    if (!highs_(high)) return fail();
+    --left_;
+    find_next(i + 1);
+    return exception_addend(high, width_);
+  }
+  /// Whether at() was called for the values of all exceptions.
+  constexpr bool all_used() const { return left_ == 0; }
+
+ private:
+  static constexpr std::uint32_t none = 0xffffffffu;
+
+  constexpr void find_next(std::uint32_t first) {
+    std::uint32_t gap = 0;
+    place_ = left_ > 0 && gaps_(gap) ? first + gap : none;
+  }
+  constexpr std::uint32_t fail() {
+    place_ = none;
+    return 0;
+  }
+
+  Source gaps_, highs_;      ///< of the next exception
+  std::uint32_t place_ = 0;  ///< of the next exception
+  unsigned left_, width_;
+};
+
+// NewPFD blocks, decoded by one thread; formats/codec/newpfd.md describes them.
+
+class SerialNewPfd {
+ public:
+  constexpr explicit SerialNewPfd(const SerialContext& context) : context_(context) {}
+
+  /// Opens a block. False if its parts are not within it.
+  constexpr bool open(const BlockPlace& place) {
+    place_ = place;
+    if (place.size == 0) return false;
+    header_ = newpfd::Header(place.words[0]);
+    return header_.freq_exceptions_word(place.n) <= place.size;
+  }
+
+  /// False if they are not rising docIDs.
+  constexpr bool docids(std::uint32_t* out) const {
+    const std::uint32_t* exceptions = place_.words + header_.docid_exceptions_word(place_.n);
+    RisingDocids sum(place_.before, context_.num_documents);
+    return values(newpfd::Header::docid_slots_bit(), header_.docid_width, header_.docid_exceptions,
+                  {exceptions, exceptions + header_.docid_exception_words},
+                  [&](std::uint32_t i, std::uint32_t gap) { return sum.add(gap, out[i]); });
+  }
+
+  constexpr bool freqs(std::uint32_t* out) const {
+    return values(header_.freq_slots_bit(place_.n), header_.freq_width, header_.freq_exceptions, freq_exceptions(),
+                  [&](std::uint32_t i, std::uint32_t value) {
+                    out[i] = value + 1;
+                    return true;
+                  });
+  }
+
+  static constexpr bool has_separate_freqs = true;  ///< whether separate_freq() can be called
+  /// The frequency of posting i, with its high part if it is an exception; 0 if the exceptions are damaged.
+  constexpr std::uint32_t separate_freq(std::uint32_t i) const {
+    const unsigned width = header_.freq_width, count = header_.freq_exceptions;
+    const std::uint32_t freq = serial_value(place_.words, header_.freq_slots_bit(place_.n) + i * width, width) + 1;
+    simple16::Reader exceptions = freq_exceptions();
+    std::uint32_t gap = 0, high = 0, next = 0;  // next: the position after the last exception
+    for (unsigned e = 0; e < count && next <= i; ++e, ++next) {
+      if (!exceptions(gap) || (next += gap) >= place_.n) return 0;
+      // Between its gap and its high part are the later gaps and the earlier high parts.
+      if (next == i) return exceptions.skip(count - 1) && exceptions(high) ? freq + exception_addend(high, width) : 0;
+    }
+    return freq;
+  }
+
+ private:
+  constexpr simple16::Reader freq_exceptions() const {
+    return {place_.words + header_.freq_exceptions_word(place_.n), place_.words + place_.size};
+  }
+
+  /// Calls take(i, value) for the values of a stream until it returns false.
+  template <class Take>
+  constexpr bool values(std::uint32_t bit, unsigned width, unsigned exceptions, const simple16::Reader& gaps,
+                        Take&& take) const {
+    simple16::Reader highs = gaps;
+    if (!highs.skip(exceptions)) return false;
+    SerialPatches patches(gaps, highs, exceptions, width);
+    for (std::uint32_t i = 0; i < place_.n; ++i, bit += width)
+      if (!take(i, serial_value(place_.words, bit, width) + patches.at(i))) return false;
+    return patches.all_used();
+  }
+
+  SerialContext context_;
+  BlockPlace place_;
   newpfd::Header header_;
-  newpfd::BlockPlaces places_;
 };
 
 // Rice-coded blocks, decoded by one thread; formats/codec/rice.md describes them.
@@ -175,8 +280,7 @@ class SerialRice {
   }
 
   /// A frequency's unary code can only be found by reading its predecessors.
-  constexpr bool has_separate_freqs() const { return false; }
-  constexpr std::uint32_t separate_freq(std::uint32_t) const { return 0; }
+  static constexpr bool has_separate_freqs = false;
 
  private:
   /// Calls take(i, value) for the values of a stream until it returns false. False unless the unary codes have exactly
@@ -207,29 +311,14 @@ class SerialRice {
 
 // Recursive PForDelta blocks, decoded by one thread; formats/codec/rpfd.md describes them.
 
-/// The numbers that `count` exceptions, with these position gaps and high parts, add to values in order.
-class SerialPatches {
- public:
-  constexpr SerialPatches(const std::uint32_t* gaps, const std::uint32_t* highs, unsigned count, unsigned width)
-      : gap_(gaps), high_(highs), left_(count), width_(width) {
-    find_next(0);
+/// Numbers in memory, one after another.
+struct SerialNumbers {
+  const std::uint32_t* next;
+
+  constexpr bool operator()(std::uint32_t& number) {
+    number = *next++;
+    return true;
   }
-
-  constexpr std::uint32_t at(std::uint32_t i) {
-    if (i != place_) return 0;
-    --left_;
-    find_next(i + 1);
-    return exception_addend(*high_++, width_);
-  }
-  /// Whether at() was called for the values of all exceptions.
-  constexpr bool all_used() const { return left_ == 0; }
-
- private:
-  constexpr void find_next(std::uint32_t first) { place_ = left_ == 0 ? 0xffffffffu : first + *gap_++; }
-
-  const std::uint32_t *gap_, *high_;  ///< of the next exception
-  std::uint32_t place_ = 0;           ///< of the next exception
-  unsigned left_, width_;
 };
 
 class SerialRpfd {
@@ -273,12 +362,23 @@ class SerialRpfd {
     });
   }
 
-  /// Whether separate_freq() can be called: none of the block's frequencies is an exception.
-  constexpr bool has_separate_freqs() const { return layout_.freqs.exceptions[0] == 0; }
+  static constexpr bool has_separate_freqs = true;  ///< whether separate_freq() can be called
+  /// The frequency of posting i, with its high part if it is an exception; decodes only the exceptions. 0 if these are
+  /// damaged.
   constexpr std::uint32_t separate_freq(std::uint32_t i) const {
-    return serial_value(place_.words, layout_.freqs.slots_bit[0] + std::uint64_t{i} * freq_widths_[0],
-                        freq_widths_[0]) +
-           1;
+    const rpfd::Stream& stream = layout_.freqs;
+    const unsigned width = freq_widths_[0], count = stream.exceptions[0];
+    const std::uint64_t bit = stream.slots_bit[0] + std::uint64_t{i} * width;
+    const std::uint32_t freq = serial_value(place_.words, bit, width) + 1;
+    if (count == 0) return freq;
+    if (!decode_nested(stream, freq_widths_)) return 0;
+    SerialNumbers gaps = gaps_of(stream, 0), highs = highs_of(stream, 0);
+    std::uint32_t gap = 0, high = 0, next = 0;  // next: the position after the last exception
+    for (unsigned e = 0; e < count && next <= i && gaps(gap) && highs(high); ++e, ++next) {
+      if ((next += gap) >= place_.n) return 0;
+      if (next == i) return freq + exception_addend(high, width);
+    }
+    return freq;
   }
 
  private:
@@ -286,29 +386,40 @@ class SerialRpfd {
     return static_cast<std::uint8_t>(rpfd::width_of_code(serial_value(list, rpfd::code_bits * array, rpfd::code_bits)));
   }
 
-  /// Calls take(i, value) for a stream's values until it returns false. Decodes nested arrays before their parents.
+  /// Calls take(i, value) for a stream's values until it returns false.
   template <class Take>
   constexpr bool values(const rpfd::Stream& stream, const rpfd::Widths& widths, Take&& take) const {
-    if (stream.exceptions[0] > 0)
-      for (unsigned array = context_.shape->size - 1; array > 0; --array) {
-        std::uint32_t* out = context_.nested + array * context_.block_size;
-        const auto keep = [&](std::uint32_t i, std::uint32_t value) {
-          out[i] = value;
-          return true;
-        };
-        if (!values_of(stream, widths, array, keep)) return false;
-      }
-    return values_of(stream, widths, 0, take);
+    return (stream.exceptions[0] == 0 || decode_nested(stream, widths)) && values_of(stream, widths, 0, take);
+  }
+
+  /// Decodes all arrays below the stream's own, each before its parent.
+  constexpr bool decode_nested(const rpfd::Stream& stream, const rpfd::Widths& widths) const {
+    for (unsigned array = context_.shape->size - 1; array > 0; --array) {
+      std::uint32_t* out = context_.nested + array * context_.block_size;
+      const auto keep = [&](std::uint32_t i, std::uint32_t value) {
+        out[i] = value;
+        return true;
+      };
+      if (!values_of(stream, widths, array, keep)) return false;
+    }
+    return true;
+  }
+
+  /// The high parts of an array's exceptions, and their position gaps.
+  constexpr SerialNumbers highs_of(const rpfd::Stream& stream, unsigned array) const {
+    const unsigned child = context_.shape->arrays[array].highs;
+    return {child != 0 ? context_.nested + child * context_.block_size : place_.words + stream.raw_word[array]};
+  }
+  constexpr SerialNumbers gaps_of(const rpfd::Stream& stream, unsigned array) const {
+    const unsigned child = context_.shape->arrays[array].positions;
+    return {child != 0 ? context_.nested + child * context_.block_size
+                       : place_.words + stream.raw_word[array] + stream.exceptions[array]};
   }
 
   template <class Take>
   constexpr bool values_of(const rpfd::Stream& stream, const rpfd::Widths& widths, unsigned array, Take&& take) const {
-    const unsigned width = widths[array], exceptions = stream.exceptions[array];
-    const rpfd::Shape::Array children = context_.shape->arrays[array];
-    const std::uint32_t* raw = place_.words + stream.raw_word[array];
-    const bool nested = children.highs != 0;
-    SerialPatches patches(nested ? context_.nested + children.positions * context_.block_size : raw + exceptions,
-                          nested ? context_.nested + children.highs * context_.block_size : raw, exceptions, width);
+    const unsigned width = widths[array];
+    SerialPatches patches(gaps_of(stream, array), highs_of(stream, array), stream.exceptions[array], width);
     std::uint64_t bit = stream.slots_bit[array];
     for (std::uint32_t i = 0; i < stream.values[array]; ++i, bit += width)
       if (!take(i, serial_value(place_.words, bit, width) + patches.at(i))) return false;
@@ -324,6 +435,10 @@ class SerialRpfd {
 template <Coding coding>
 struct SerialDecoderOf;
 template <>
+struct SerialDecoderOf<Coding::maskpfd> {
+  using Type = SerialMaskPfd;
+};
+template <>
 struct SerialDecoderOf<Coding::newpfd> {
   using Type = SerialNewPfd;
 };
@@ -338,6 +453,6 @@ struct SerialDecoderOf<Coding::rice> {
 
 /// Whether a thread can read a single frequency of any block, without the tables and buffers of SerialContext.
 template <Coding coding>
-inline constexpr bool has_frequencies_apart = coding == Coding::newpfd;
+inline constexpr bool has_frequencies_apart = coding == Coding::maskpfd || coding == Coding::newpfd;
 
 }  // namespace quern::gpu

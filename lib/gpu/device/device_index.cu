@@ -15,7 +15,7 @@ Coding coding_of(const IndexReader& index) {
   QUERN_GPU_CODINGS(QUERN_GPU_CODING)
 #undef QUERN_GPU_CODING
   throw InvalidArgument(index.name() + ": codec " + std::string(codec) +
-                        " can't be decoded on GPUs; build the index with newpfd, rpfd or rice");
+                        " can't be decoded on GPUs; build the index with maskpfd, newpfd, rpfd or rice");
 }
 
 /// The maximum of each range of documents; empty for empty `values`.

@@ -288,7 +288,7 @@ struct DeviceIndex::Device {
   DeviceArray<float> static_scores;                           ///< see IndexView
   DeviceArray<float> range_static_score, range_upper_bounds;  ///< see RangeView; empty without static scores
   std::uint64_t scratch_words = 0;                            ///< size of IndexView::scratch for this index
-  Coding coding = Coding::newpfd;
+  Coding coding = Coding::maskpfd;
   bool quantized = false;
   IndexView view;
 };

@@ -4,7 +4,7 @@
 /// The codings of posting lists that kernels decode. Each has the name of its codec, except rpfd_once: rpfd of
 /// recursion 1, which is the default. This is the only list: cmake/cuda.cmake reads it and generates one source per
 /// coding and family of kernels. A new coding also needs decoders in decode/decoder.cuh and decode/serial_decoder.hpp.
-#define QUERN_GPU_CODINGS(each) each(newpfd) each(rpfd) each(rpfd_once) each(rice)
+#define QUERN_GPU_CODINGS(each) each(maskpfd) each(newpfd) each(rpfd) each(rpfd_once) each(rice)
 
 /// Views of an index for kernels: its sections, copied unchanged, and the places of lists in them.
 namespace quern {

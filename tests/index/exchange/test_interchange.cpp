@@ -51,7 +51,7 @@ TEST_CASE("an index written from lists in any order returns them in the order of
   const Pipeline pipeline;
   for (const auto& [documents, terms] : {std::pair(0, 0), {1, 1}, {3, 0}, {17, 5}, {300, 90}, {1500, 40}}) {
     const InvertedModel model = random_inverted(documents + terms, documents, terms);
-    for (const char* codec : {"newpfd", "rpfd", "rice"}) {
+    for (const char* codec : {"maskpfd", "newpfd", "rpfd", "rice"}) {
       INFO(documents << " documents, " << codec);
       BuildOptions build;
       build.codec = codec;

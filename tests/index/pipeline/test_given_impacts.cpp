@@ -168,7 +168,7 @@ TEST_CASE("a weighted document that spans several chunks gives the same index", 
   const WeightedCorpus split(pipeline, documents, {8});
   CHECK(split.collection.split_documents().size() > 1);
   CHECK_NOTHROW(split.collection.verify_contents(pipeline.resources));
-  for (const char* codec : {"newpfd", "rpfd"}) {
+  for (const char* codec : {"maskpfd", "newpfd", "rpfd"}) {
     BuildOptions options;
     options.codec = codec;
     options.codec_options.block_size = 8;

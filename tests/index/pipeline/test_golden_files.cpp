@@ -82,13 +82,14 @@ TEST_CASE("Golden files are written again with the same bytes, and read with the
   check_same(write({"parse", golden("corpus.trecweb"), "--stemmer", "porter2", "--stopwords", "english"}), collection,
              FileKind::collection);
   check_same(write({"order", collection, "--by", "score"}), order, FileKind::order);
-  check_same(write({"plan", golden("newpfd.quern"), "-q", log, "--budget", "50%"}), golden("plan.quern"),
+  check_same(write({"plan", golden("maskpfd.quern"), "-q", log, "--budget", "50%"}), golden("plan.quern"),
              FileKind::plan);
   std::filesystem::remove(folder.path("now"));
-  check_build({"--order", order, "--quantize", "8"}, "newpfd.quern");
+  check_build({"--order", order, "--quantize", "8"}, "maskpfd.quern");
+  check_build({"--codec", "newpfd"}, "newpfd.quern");
   check_build({"--codec", "rpfd", "--block-size", "64"}, "rpfd.quern");
   check_build({"--codec", "rice", "--block-size", "256"}, "rice.quern");
-  for (const char* name : {"newpfd", "rpfd", "rice"}) {
+  for (const char* name : {"maskpfd", "newpfd", "rpfd", "rice"}) {
     const std::string index = golden(name + std::string(".quern"));
     INFO(index);
     CHECK(run_quern({"verify", index}).exit_status == 0);
@@ -105,11 +106,11 @@ TEST_CASE("Manifests state the recursion only of rpfd, and the libraries that an
   CHECK(manifest("rpfd.quern")["settings"].contains("recursion"));
   CHECK_FALSE(manifest("newpfd.quern")["settings"].contains("recursion"));
   CHECK_FALSE(manifest("rice.quern")["settings"].contains("recursion"));
-  CHECK(manifest("newpfd.quern").contains("libraries"));
+  CHECK(manifest("maskpfd.quern").contains("libraries"));
 }
 
 TEST_CASE("An unknown feature, and one that contradicts the settings, are refused by name", "[format][golden]") {
-  const IndexReader index = IndexReader::open(golden("newpfd.quern"));
+  const IndexReader index = IndexReader::open(golden("maskpfd.quern"));
   const std::string manifest = index.container().manifest();
   const auto with_features = [&](const nlohmann::json& features) {
     nlohmann::json json = nlohmann::json::parse(manifest);
@@ -122,6 +123,16 @@ TEST_CASE("An unknown feature, and one that contradicts the settings, are refuse
                     Catch::Contains("i: has the feature 'positions'"));
   CHECK_THROWS_AS(IndexManifest::from_json(with_features(nlohmann::json::array()), "i"), CorruptFile);
   CHECK_THROWS_AS(IndexManifest::from_json(with_features({"quantized impacts", "shard"}), "i"), CorruptFile);
+}
+
+TEST_CASE("Indexes from before Simple16 was a feature call the codec maskpfd newpfd", "[format][golden]") {
+  nlohmann::json json = nlohmann::json::parse(IndexReader::open(golden("newpfd.quern")).container().manifest());
+  CHECK(json["features"] == nlohmann::json{"simple16"});
+  CHECK(IndexManifest::from_json(json.dump(), "i").codec == "newpfd");
+  json["features"] = nlohmann::json::array();
+  const IndexManifest old = IndexManifest::from_json(json.dump(), "i");
+  CHECK(old.codec == "maskpfd");
+  CHECK(nlohmann::json::parse(old.to_json())["settings"]["codec"] == "maskpfd");
 }
 
 }  // namespace quern

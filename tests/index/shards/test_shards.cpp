@@ -74,7 +74,7 @@ TEST_CASE("collections of splits give the index of the whole corpus", "[shards][
 
 TEST_CASE("shards score as the whole index and merge to its bytes", "[shards][query][property]") {
   std::uint64_t seed = 100;
-  for (const std::string codec : {"newpfd", "rpfd", "rice"}) {
+  for (const std::string codec : {"maskpfd", "newpfd", "rpfd", "rice"}) {
     for (const unsigned block_size : {2u, 16u, 128u}) {
       for (const unsigned quantize_bits : {0u, 8u}) {
         ++seed;
@@ -113,7 +113,7 @@ TEST_CASE("long lists of shards are merged in pieces", "[shards]") {
   for (int i = 0; i < documents; ++i)
     text += "{\"id\":\"" + std::to_string(i) + "\",\"contents\":\"a" + (i % 3 == 0 ? " b" : "") +
             (i % 7 == 0 ? " a" : "") + "\"}\n";
-  for (const std::string codec : {"newpfd", "rpfd", "rice"}) {
+  for (const std::string codec : {"maskpfd", "newpfd", "rpfd", "rice"}) {
     INFO(codec);
     SplitCorpus corpus(random_corpus(1, {5, 5, 5, false}), 1);
     const StageFile file = corpus.pipeline.parse(text);

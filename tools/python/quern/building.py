@@ -15,7 +15,7 @@ def index(
     *,
     stemmer="none",
     stopwords="none",
-    codec="newpfd",
+    codec="maskpfd",
     block_size=128,
     recursion=1,
     order="auto",

@@ -222,7 +222,13 @@ class PartitionCursors {
       if (field(CursorField::freqs_block, t) == block + 1) return freqs[place];
       Decoder decoder(context_);
       if (!decoder.open(place_of(index_, view, block))) return 1;
-      if (!all_freqs_ && decoder.has_separate_freqs()) return decoder.separate_freq(place);
+      if constexpr (Decoder::has_separate_freqs) {
+        if (!all_freqs_) {
+          const std::uint32_t freq = decoder.separate_freq(place);
+          if (freq == 0) atomicAdd(index_.damaged, 1u);
+          return freq;
+        }
+      }
       if (!decoder.freqs(freqs)) atomicAdd(index_.damaged, 1u);
       field(CursorField::freqs_block, t) = block + 1;
       return freqs[place];

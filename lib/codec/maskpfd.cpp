@@ -1,0 +1,355 @@
+#include "quern/codec/maskpfd.hpp"
+
+#include <bit>
+#include <iterator>
+
+#include "quern/codec/kernels.hpp"
+
+namespace quern::maskpfd {
+namespace {
+
+/// Values counted per step.
+constexpr std::size_t step = 8;
+
+/// The high parts minus one of an array's exceptions, and their mask.
+class HighArray {
+ public:
+  /// Collects the exceptions of `values` in slots of `width` bits.
+  void collect(std::span<const std::uint32_t> values, unsigned width) {
+    above_ = values.size();
+    std::uint32_t* to = values_.data();
+    for (std::size_t first = 0; first < above_; first += 32) {
+      const std::size_t count = std::min<std::size_t>(32, above_ - first);
+      std::uint32_t mask = 0;
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::uint32_t high = values[first + i] >> width, has = high != 0 ? 1 : 0;
+        *to = high - 1;
+        to += has;
+        mask |= has << i;
+      }
+      mask_[first / 32] = mask;
+    }
+    size_ = static_cast<std::size_t>(to - values_.data());
+  }
+
+  std::span<const std::uint32_t> values() const { return {values_.data(), size_}; }
+
+  /// Writes the mask; returns the bit after it.
+  std::uint64_t write_mask(std::uint32_t* block, std::uint64_t bit) const {
+    BitAppender to(block, bit);
+    for (std::size_t first = 0; first < above_; first += 32)
+      to.append(mask_[first / 32], static_cast<unsigned>(std::min<std::size_t>(32, above_ - first)));
+    return bit + above_;
+  }
+  /// Writes the slots; returns the bit after them.
+  std::uint64_t write_slots(unsigned width, std::uint32_t* block, std::uint64_t bit) const {
+    pack(values_.data(), static_cast<unsigned>(size_), width, block, bit);
+    return bit + size_ * width;
+  }
+
+ private:
+  std::size_t above_ = 0, size_ = 0;
+  std::array<std::uint32_t, max_block_size / 32> mask_;
+  std::array<std::uint32_t, max_block_size + 1> values_;  // one spare: collect() writes each value, then tests it
+};
+
+/// One stream of a block.
+class Stream {
+ public:
+  void take(std::span<const std::uint32_t> values) {
+    values_ = values;
+    arrays_ = search_.find(values, arrays_);
+    for (unsigned array = 1; array < arrays_.count; ++array) {
+      const auto above = array == 1 ? values_ : highs_[array - 2].values();
+      highs_[array - 1].collect(above, arrays_.widths[array - 1]);
+    }
+  }
+
+  const Arrays& arrays() const { return arrays_; }
+  std::uint64_t bits() const { return search_.bits(); }
+
+  /// Writes the slots of the values; returns the bit after them.
+  std::uint64_t write_slots(std::uint32_t* block, std::uint64_t bit) const {
+    pack(values_.data(), static_cast<unsigned>(values_.size()), arrays_.widths[0], block, bit);
+    return bit + values_.size() * arrays_.widths[0];
+  }
+  /// Writes the mask of array `array`, if it exists; returns the bit after it.
+  std::uint64_t write_mask(unsigned array, std::uint32_t* block, std::uint64_t bit) const {
+    return array < arrays_.count ? highs_[array - 1].write_mask(block, bit) : bit;
+  }
+  /// Writes the slots of all arrays after the first; returns the bit after them.
+  std::uint64_t write_highs(std::uint32_t* block, std::uint64_t bit) const {
+    for (unsigned array = 1; array < arrays_.count; ++array)
+      bit = highs_[array - 1].write_slots(arrays_.widths[array], block, bit);
+    return bit;
+  }
+
+ private:
+  std::span<const std::uint32_t> values_;
+  WidthSearch search_;
+  Arrays arrays_;
+  std::array<HighArray, max_arrays - 1> highs_;
+};
+
+class MaskPfdEncoder final : public ListEncoder {
+ public:
+  explicit MaskPfdEncoder(const CodecOptions& options) : order_(options.block_size) {}
+
+  void start_list() override {
+    order_.restart();
+    bits_ = {};
+  }
+  bool needs_statistics() const override { return false; }
+  void observe(std::span<const std::uint32_t>, std::span<const std::uint32_t>) override {}
+  void put_header(Words&) override {}
+
+  void put_block(std::span<const std::uint32_t> gaps, std::span<const std::uint32_t> freqs, Words& out) override {
+    order_.accept(gaps, freqs);
+    docids_.take(gaps);
+    freqs_.take(freqs);
+    write(out);
+  }
+
+  CodedBits bits() const override { return bits_; }
+
+ private:
+  /// Writes the masks of both streams.
+  std::uint64_t write_masks(unsigned array, std::uint32_t* block, std::uint64_t bit) const {
+    return freqs_.write_mask(array, block, docids_.write_mask(array, block, bit));
+  }
+  void write(Words& out) {
+    Header header;
+    header.docids = docids_.arrays();
+    header.freqs = freqs_.arrays();
+    const std::uint64_t used = Header::bits + docids_.bits() + freqs_.bits();
+    const std::size_t start = out.size(), size = words_of_bits(used);
+    out.resize(start + size + pack_slack_words);
+    std::uint32_t* const block = out.data() + start;
+    block[0] = header.word();
+    std::uint64_t bit = write_masks(1, block, Header::bits);
+    bit = freqs_.write_slots(block, docids_.write_slots(block, bit));
+    for (unsigned array = 2; array < max_arrays; ++array) bit = write_masks(array, block, bit);
+    freqs_.write_highs(block, docids_.write_highs(block, bit));
+    out.resize(start + size);
+    bits_.docid_bits += Header::half_bits + docids_.bits() + (32 * size - used);
+    bits_.freq_bits += Header::half_bits + freqs_.bits();
+  }
+
+  BlockOrder order_;
+  Stream docids_, freqs_;
+  CodedBits bits_;
+};
+
+[[noreturn]] void throw_cut() { throw CorruptBlock("a maskpfd block ends too early"); }
+
+/// A block whose header was read and whose slots are known to lie within it.
+struct Block {
+  WordView words;
+  unsigned n;
+  Header header;
+
+  Block(WordView words_, unsigned n_) : words(words_), n(n_), header(words_.empty() ? 0 : words_[0]) {
+    if (words.empty() || header.slots_end_bit(n) > 32 * std::uint64_t{words.size()}) throw_cut();
+  }
+};
+
+/// The arrays of a block's high parts.
+class Parts {
+ public:
+  explicit Parts(const Block& block) : words_(block.words.data()) {
+    if (!block.header.docids.are_allowed() || !block.header.freqs.are_allowed())
+      throw CorruptBlock("a maskpfd block has invalid widths");
+    const auto count = [&](const HighPlaces& places, unsigned array, std::uint32_t bit, std::uint32_t n) {
+      if (array == 0 && is_in_place(n)) return count_ones(bytes_from(bit), n);
+      return masks_of(places)[array].copy(words_, bit, n);
+    };
+    if (!block.header.find(block.n, block.words.size(), places_, count)) throw_cut();
+  }
+  Parts(const Parts&) = delete;
+  Parts& operator=(const Parts&) = delete;
+
+  /// The results refer to memory of the block and of this object.
+  HighParts docids(const Header& header) const { return parts(header.docids, places_.docids, docid_masks_); }
+  HighParts freqs(const Header& header) const { return parts(header.freqs, places_.freqs, freq_masks_); }
+  std::size_t words() const { return words_of_bits(places_.end); }
+
+ private:
+  static_assert(HighParts::max_arrays == HighPlaces::arrays);
+  using Masks = std::array<CopiedMask, HighParts::max_arrays>;
+
+  /// Whether the mask of n values can be used in place: it begins and ends at a word boundary, as in all blocks but a
+  /// list's last.
+  static bool is_in_place(std::uint32_t n) { return n >= 64 && n % 32 == 0; }
+  const std::uint8_t* bytes_from(std::uint32_t bit) const {
+    return reinterpret_cast<const std::uint8_t*>(words_) + bit / 8;
+  }
+  Masks& masks_of(const HighPlaces& places) { return &places == &places_.docids ? docid_masks_ : freq_masks_; }
+  HighParts parts(const Arrays& stream, const HighPlaces& places, const Masks& masks) const {
+    HighParts parts;
+    for (unsigned index = 0; index < HighParts::max_arrays; ++index) {
+      const bool in_place = index == 0 && is_in_place(places.above[0]);
+      parts.arrays[index] = {in_place ? bytes_from(places.mask_bits[0]) : masks[index].bytes(), places.above[index],
+                             places.sizes[index], stream.widths[index + 1], places.slot_bits[index]};
+    }
+    return parts;
+  }
+
+  const std::uint32_t* words_;
+  BlockPlaces places_;
+  Masks docid_masks_, freq_masks_;
+};
+
+/// The high part of value i; 0 if it has none.
+std::uint32_t high_part_at(const std::uint32_t* words, const HighParts& parts, unsigned i) {
+  std::uint32_t high = 0;
+  unsigned shift = 0;
+  for (const HighParts::Array& array : parts.arrays) {
+    if (i >= array.above || !array.has(i)) break;
+    i = array.rank(i);
+    high += (unpack_one(words, array.slots_bit + i * array.width, array.width) + 1) << shift;
+    shift += array.width;
+  }
+  return high;
+}
+
+class MaskPfdDecoder final : public ListDecoder {
+ public:
+  void decode_docids(WordView words, unsigned n, docid_t before, docid_t* out) const override {
+    const Block block(words, n);
+    const Arrays& docids = block.header.docids;
+    if (docids.count == 1)
+      return kernels_.unpack_docids(words.data(), block.header.docid_slots_bit(n), docids.widths[0], n, before, out);
+    decode_patched_docids(block, before, out);
+  }
+
+  std::size_t block_words(WordView words, unsigned n) const override { return Parts(Block(words, n)).words(); }
+
+  void decode_freqs(WordView words, unsigned n, freq_t* out) const override {
+    const Block block(words, n);
+    const Arrays& freqs = block.header.freqs;
+    if (freqs.count == 1)
+      return kernels_.unpack_freqs(words.data(), block.header.freq_slots_bit(n), freqs.widths[0], n, out);
+    decode_patched_freqs(block, out);
+  }
+
+  freq_t freq_at(WordView words, unsigned n, unsigned i) const override {
+    const Block block(words, n);
+    const Arrays& freqs = block.header.freqs;
+    const std::uint32_t slot_bit = block.header.freq_slots_bit(n) + i * freqs.widths[0];
+    const freq_t freq = unpack_one(words.data(), slot_bit, freqs.widths[0]) + 1;
+    if (freqs.count == 1) return freq;
+    return freq + (high_part_at(words.data(), Parts(block).freqs(block.header), i) << freqs.widths[0]);
+  }
+
+ private:
+  // Not inlined, so that blocks without exceptions don't reserve this function's stack.
+  [[gnu::noinline]] void decode_patched_docids(const Block& block, docid_t before, docid_t* out) const {
+    const Parts parts(block);
+    kernels_.unpack_docids_with_highs(block.words.data(), block.header.docid_slots_bit(block.n),
+                                      block.header.docids.widths[0], block.n, before, parts.docids(block.header), out);
+  }
+  [[gnu::noinline]] void decode_patched_freqs(const Block& block, freq_t* out) const {
+    const Parts parts(block);
+    kernels_.unpack_freqs_with_highs(block.words.data(), block.header.freq_slots_bit(block.n),
+                                     block.header.freqs.widths[0], block.n, parts.freqs(block.header), out);
+  }
+
+  const Kernels& kernels_ = kernels();
+};
+
+}  // namespace
+
+void WidthSearch::begin(std::span<const std::uint32_t> values) {
+  std::copy(values.begin(), values.end(), values_.begin());
+  count_ = values.size();
+  size_ = (values.size() + step - 1) / step * step;
+  std::fill(values_.begin() + static_cast<std::ptrdiff_t>(values.size()),
+            values_.begin() + static_cast<std::ptrdiff_t>(size_), 0);
+  std::array<std::uint32_t, step> greatest{};
+  for (std::size_t i = 0; i < size_; i += step)
+    for (std::size_t j = 0; j < step; ++j) greatest[j] = std::max(greatest[j], values_[i + j]);
+  greatest_ = *std::max_element(greatest.begin(), greatest.end());
+  best_bits_ = ~std::uint64_t{0};
+}
+
+std::uint64_t WidthSearch::count_from(std::uint64_t threshold) const {
+  if (threshold > greatest_) return 0;
+  const auto least = static_cast<std::uint32_t>(threshold);
+  std::array<std::uint32_t, step> counts{};
+  for (std::size_t i = 0; i < size_; i += step)
+    for (std::size_t j = 0; j < step; ++j) counts[j] += values_[i + j] >= least ? 1 : 0;
+  std::uint64_t count = 0;
+  for (const std::uint32_t part : counts) count += part;
+  return count;
+}
+
+WidthSearch::Reached WidthSearch::exceptions(const Reached& reached, unsigned width) const {
+  Reached above = reached;
+  ++above.array;
+  above.shift += width;
+  above.threshold += std::uint64_t{1} << above.shift;
+  above.values = count_from(above.threshold);
+  above.bits += reached.values * (width + 1) + array_cost;  // slots and mask
+  return above;
+}
+
+void WidthSearch::end(const Reached& reached, unsigned width) {
+  // Slots of 31 bits don't exist.
+  const unsigned named = reached.array == 0 && width == 31 ? 32 : width;
+  const std::uint64_t bits = reached.bits + reached.values * named;
+  if (named > max_width(reached.array) || bits >= best_bits_) return;
+  Arrays arrays = tried_;
+  arrays.count = reached.array + 1;
+  arrays.widths[reached.array] = named;
+  std::fill(arrays.widths + arrays.count, std::end(arrays.widths), 0);
+  if (!arrays.are_allowed()) return;
+  best_bits_ = bits;
+  best_ = arrays;
+}
+
+void WidthSearch::search(const Reached& reached) {
+  const auto whole = static_cast<unsigned>(std::bit_width(rest(reached)));
+  end(reached, whole);
+  if (reached.array + 1 == max_arrays) return;
+  const unsigned greatest = std::min(max_width(reached.array), 30u);
+  for (unsigned width = 0; width < whole && width <= greatest; ++width) {
+    if (reached.bits + reached.values * (width + 1) + array_cost >= best_bits_) break;
+    const Reached above = exceptions(reached, width);
+    if (above.values > max_values(above.array, count_)) continue;
+    if (above.bits + (rest(above) == 0 ? 0 : above.values) >= best_bits_) continue;
+    tried_.widths[reached.array] = width;
+    search(above);
+  }
+}
+
+void WidthSearch::try_out(const Arrays& arrays) {
+  Reached reached;
+  reached.values = count_;
+  for (unsigned array = 0;; ++array) {
+    const auto whole = static_cast<unsigned>(std::bit_width(rest(reached)));
+    if (array + 1 == arrays.count || whole <= arrays.widths[array]) return end(reached, whole);
+    tried_.widths[array] = arrays.widths[array];
+    reached = exceptions(reached, arrays.widths[array]);
+    if (reached.values > max_values(reached.array, count_)) return;
+  }
+}
+
+Arrays WidthSearch::find(std::span<const std::uint32_t> values, const Arrays& likely) {
+  begin(values);
+  // Tried first only as a bound: among arrays of the same size, the choice must not depend on other values.
+  try_out(likely);
+  if (best_bits_ != ~std::uint64_t{0}) ++best_bits_;
+  Reached all;
+  all.values = count_;
+  search(all);
+  return best_;
+}
+
+std::unique_ptr<ListEncoder> make_encoder(const CodecOptions& options) {
+  check_codec_options(options);
+  return std::make_unique<MaskPfdEncoder>(options);
+}
+
+std::unique_ptr<ListDecoder> make_decoder() { return std::make_unique<MaskPfdDecoder>(); }
+
+}  // namespace quern::maskpfd
