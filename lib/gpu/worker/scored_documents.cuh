@@ -114,7 +114,9 @@ class ScoredDocuments {
     } else if constexpr (std::remove_cvref_t<decltype(documents.decoder())>::has_single_freqs) {
       if (!documents.decoder().open_freqs()) report_damage(index_);
 #pragma unroll
-      for (int i = 0; i < V; ++i) values[i] = documents.decoder().freq_at(min(places[i], place.n - 1));
+      for (int i = 0; i < V; ++i)
+        if (__any_sync(all_lanes, places[i] < place.n))
+          values[i] = documents.decoder().freq_at(min(places[i], place.n - 1));
       __syncwarp();
     } else {
       std::uint32_t freqs[V];
