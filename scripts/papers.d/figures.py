@@ -3,6 +3,7 @@
 Each paper has a module with a function for each of its figures, which measures it with the commands of `m`, a Measuring of
 scripts/papers, and returns its panels; and a JSON file with the paper's numbers, by the same titles of panels and names of series.
 """
+import os
 from collections import namedtuple
 
 NONE, SOME, ALL = 'no', 'a part', 'yes'  # what of a figure needs a GPU
@@ -55,10 +56,18 @@ def shares_below(values, bounds):
 def measured_times(m, device, index, half, algorithm, k, *words, queries=600):
     """A file with the times of single queries. `words`: for a GPU, with its batches."""
     bench, only = ('query', ('-j', 1)) if device == 'cpu' else ('gpu', ('--no-cpu',))
-    path = m.file('-'.join(map(str, (device, half, queries, algorithm, k, *words))).replace('--', '') + '.tsv')
-    m.quern('bench', bench, index, '-q', m.log(queries, half), '-a', algorithm, '-k', k, *only, *words, '--repeats', 1, '--times', path,
-            '--force', '--quiet')
+    name = '-'.join(os.path.basename(str(word)).lstrip('-') for word in (device, half, queries, algorithm, k, *words))
+    path = m.file(f'{name}.tsv')
+    m.quern('bench', bench, index, '-q', m.log(queries, half), '-a', algorithm, '-k', k, *only, *words, '--repeats', 1, '--times',
+            path, '--force', '--quiet')
     return path
+
+
+def streamed_ms(m, index, algorithm, k, expected_ms, *words):
+    """Milliseconds per query of a stream that arrives twice as fast as queries are expected to be answered."""
+    bench = m.bench('bench', 'stream', index, '-q', m.log(600), '-a', algorithm, '-k', k, '--rate', round(2000 / expected_ms, 3),
+                    '--seconds', 0.1 if m.small else 1, '--deadline', 0, '--max-batch', BATCH, *words)
+    return 1000 / bench['streams'][0]['measured']['answered_per_second']
 
 
 def read_times(path, batch=1):

@@ -1,6 +1,6 @@
 """Huang, Ren, Zhao, Stones, Zhang, Wang, Liu: GPU-Accelerated Block-Max Query Processing (ICA3PP 2017)."""
 from figures import (ALL, BATCH, NONE, SOME, cpu_times, figure, gpu_rows, measured_times, panel, read_times, shares_below,
-                     simulated_ms, stacked)
+                     simulated_ms, stacked, streamed_ms)
 
 ALGORITHMS = ('and', 'or', 'wand', 'bmw')
 PARTITIONS = (32, 64, 128, 256, 320, 512)
@@ -97,15 +97,20 @@ def huang_6(m):
                   'threshold S, blocks', 'ms per query', algorithm, log='xy') for algorithm in ALGORITHMS]
 
 
-def best_lbd(m, algorithm, threads):
-    return min(lbd(m, algorithm, threads, most) for most in thresholds(m))
+def shared_ms(m, algorithm, threads, schedule):
+    """Milliseconds per query of a CPU thread and a GPU; the threshold of lbd is the best of a simulation."""
+    words = ['--schedule', schedule]
+    if schedule == 'lbd':
+        words += ['--max-blocks', min(thresholds(m), key=lambda most: lbd(m, algorithm, threads, most))]
+    return streamed_ms(m, blocks64(m), algorithm, 10, distributed(m, algorithm, threads, *words), '--device', 'both',
+                       '--cpu-threads', 1, '--gpu-options', f'strategy=partition,partitions={threads}', *words)
 
 
-@figure('huang-t2', 'LBD and SD by threads, simulated with measured times', ALL, 2)
+@figure('huang-t2', 'LBD and SD by threads', ALL, 3)
 def huang_t2(m):
-    return [panel({'SD': [(threads, distributed(m, algorithm, threads, '--schedule', 'sd')) for threads in PARTITIONS[:4]],
-                   'LBD': [(threads, best_lbd(m, algorithm, threads)) for threads in PARTITIONS[:4]]},
-                  'threads of a thread block', 'ms per query', algorithm, log='xy') for algorithm in ALGORITHMS]
+    return [panel({name: [(threads, shared_ms(m, algorithm, threads, name.lower())) for threads in PARTITIONS[:4]]
+                   for name in ('SD', 'LBD')}, 'threads of a thread block', 'ms per query', algorithm, log='xy')
+            for algorithm in ALGORITHMS]
 
 
 def on_gpus(m, algorithm, threads, gpus):
@@ -129,7 +134,7 @@ def huang_7(m):
     cpu = cpu_times(m, blocks64(m), ALGORITHMS)
     series = {'CPU': [(algorithm, cpu[algorithm, 10]) for algorithm in ALGORITHMS],
               'GPU': [(algorithm, on_gpus(m, algorithm, 64, 1)) for algorithm in ALGORITHMS],
-              'SD': [(algorithm, distributed(m, algorithm, 64, '--schedule', 'sd')) for algorithm in ALGORITHMS],
-              'LBD': [(algorithm, best_lbd(m, algorithm, 64)) for algorithm in ALGORITHMS],
+              'SD': [(algorithm, shared_ms(m, algorithm, 64, 'sd')) for algorithm in ALGORITHMS],
+              'LBD': [(algorithm, shared_ms(m, algorithm, 64, 'lbd')) for algorithm in ALGORITHMS],
               '4 GPUs': [(algorithm, on_gpus(m, algorithm, 64, 4)) for algorithm in ALGORITHMS]}
     return [panel(series, '', 'ms per query', kind='bar', log='y')]

@@ -1,5 +1,5 @@
 """Wang, Yu, Stones, Ren, Wang, Liu, Ren: Efficient GPU-based Query Processing with Pruned List Caching (ICPADS 2017)."""
-from figures import ALL, NONE, SOME, figure, gpu_rows, measured_times, panel, simulated_ms
+from figures import ALL, BATCH, NONE, SOME, figure, gpu_rows, measured_times, panel, simulated_ms, streamed_ms
 
 POLICIES = ('vfb', 'qtf', 'qtfdf')
 PAGERANK = ('--scorer', 'bm25+pagerank')
@@ -14,10 +14,10 @@ def wang_3(m):
 
 
 def simulated_cache(m):
-    """Totals by policy and lambda: (budget in percent, row)."""
+    """Totals by policy: (budget in percent, row)."""
     rows = m.bench('simulate', 'cache', m.index('score'), '--train', m.log(50000, 'train'), '-q', m.log(50000), '--policy',
                    ','.join(POLICIES), '--budget', '5%,10%,20%,30%,40%', '--idf', 'robertson')['results']
-    return {policy: [(100 * row['budget_bytes'] / row['index_bytes'], row) for row in rows if row['policy'] == policy]
+    return {policy: [(round(100 * row['budget_bytes'] / row['index_bytes']), row) for row in rows if row['policy'] == policy]
             for policy in POLICIES}
 
 
@@ -60,23 +60,25 @@ def wang_5(m):
     return panels
 
 
-@figure('wang-6', "Times of the GPU and of the CPU's post-processing by lambda and cache size", ALL, 3)
+def planned(m, memory, *words):
+    """Options for a GPU with this memory, and the plan that fits there."""
+    plan = m.file(''.join((memory, *map(str, words), '.plan')).replace('--', '-'))
+    m.quern('plan', m.index('score'), '-q', m.log(10000, 'train'), '--gpu-memory', memory, *words, '-o', plan, '--force',
+            '--quiet')
+    return '--gpu-memory', memory, '--plan', plan
+
+
+@figure('wang-6', "Times of the GPU and of the CPU's post-processing by lambda and memory", ALL, 2)
 def wang_6(m):
-    rows, index = {}, m.index('score')
-    for budget in (10, 20, 40):
+    series = {'GPU processing': [], 'CPU post-processing': []}
+    for memory in ('10%', '20%', '40%'):
         for admission in (0.75, 0.85, 0.95, 1):
-            plan = m.file(f'{budget}-{admission}.plan')
-            m.quern('plan', index, '-q', m.log(10000, 'train'), '--budget', f'{budget}%', '--max-admission', admission, '-o', plan,
-                    '--force', '--quiet')
-            # Plans get at most three quarters of the memory for lists.
-            row, = gpu_rows(m, index, 'wang', ('and',), 1024, *PAGERANK, '--plan', plan, '--gpu-memory', f'{budget * 4 // 3 + 6}%',
+            row, = gpu_rows(m, m.index('score'), 'wang', ('and',), 1024, *PAGERANK, *planned(m, memory, '--max-admission', admission),
                             '--gpu-options', 'tails=cpu', '-j', 2, queries=10000)
-            rows[f'{budget} %\n{admission:g}'] = {
-                'GPU': row['decode_us'] + row['unite_us'] + row['finish_us'] + row['upload_us'] + row['download_us'],
-                'CPU': row.get('fronts', {}).get('resume_us', 0), 'queries': row['queries']}
-    return [panel({name: [(bar, row[device] / row['queries']) for bar, row in rows.items()]
-                   for name, device in (('GPU processing', 'GPU'), ('CPU post-processing', 'CPU'))},
-                  'cache, % of the lists, and lambda', 'µs per query', kind='stack')]
+            times = (row['total_us'], row.get('fronts', {}).get('resume_us', 0))
+            for name, us in zip(series, times):
+                series[name].append((f'{memory}\n{admission:g}', us / row['queries']))
+    return [panel(series, 'GPU memory, % of the lists, and lambda', 'µs per query', kind='stack')]
 
 
 @figure('wang-7', 'Transfers by policy, simulated', NONE, 1)
@@ -113,34 +115,39 @@ def wang_9(m):
     return panels
 
 
-@figure('wang-10', 'A GPU beside CPU threads, simulated with measured times', SOME, 3)
+@figure('wang-10', 'A GPU with memory for 40 % of the lists beside CPU threads', ALL, 3)
 def wang_10(m):
+    """Shares of the GPU are the best ones of a simulation with measured times of the training half."""
     threads, ks = (1, 2, 4, 6, 8), (1, 10) if m.small else (1, 5, 10, 15)
-    shares = [tenth / 10 for tenth in range(0, 11, 5 if m.small else 1)]
-    rates, alone, both = {}, {}, {}
+    shares = [tenth / 10 for tenth in range(1, 10, 4 if m.small else 1)]
+    on_gpu = ('--gpu-options', 'strategy=wang', *planned(m, '40%'))
+    panels = {'cpu': {}, 'gpu': {}, 'both': {}}
     for k in ks:
-        common = ('and', k, *PAGERANK)
-        times = {half: [measured_times(m, 'cpu', m.index('score'), half, *common)] for half in ('train', 'test')}
-        for half, files in times.items():
-            if m.gpu:
-                files.append(measured_times(m, 'gpu', m.index('score'), half, *common, '--strategies', 'wang', '--batches', '1,256'))
+        common = ('train', 'and', k, *PAGERANK)
+        times = [measured_times(m, 'cpu', m.index('score'), *common),
+                 measured_times(m, 'gpu', m.index('score'), *common, '--strategies', 'wang', *planned(m, '40%'), '--batches',
+                                f'1,{BATCH}')]
 
-        def rate(half, count, *words):
-            return 1 / simulated_ms(m, times[half], '-a', 'and', '--strategy', 'wang', '-k', k, '--cpu-threads', count, *words)
+        def simulated(count, *words):
+            return simulated_ms(m, times, '-a', 'and', '--strategy', 'wang', '-k', k, '--cpu-threads', count, *words)
 
-        rates[k] = {count: rate('test', count, '--schedule', 'cpu') for count in threads}
-        if m.gpu:
-            alone[k] = rate('test', 1, '--schedule', 'gpu')
-            best = {count: max(shares, key=lambda share: rate('train', count, '--schedule', 'share', '--gpu-share', share))
-                    for count in threads}
-            both[k] = {count: rate('test', count, '--schedule', 'share', '--gpu-share', best[count]) for count in threads}
-    by_threads = {f'CPU, k = {k}': rates[k].items() for k in (1, 10)}
-    panels = [panel(by_threads, 'CPU threads', 'thousand queries per second', 'throughput', log='y')]
-    if m.gpu:
-        by_threads.update({f'GPU, k = {k}': [(count, alone[k]) for count in threads] for k in (1, 10)})
-        by_threads.update({f'combined, k = {k}': both[k].items() for k in (1, 10)})
-        panels = [panel(by_threads, 'CPU threads', 'thousand queries per second', 'throughput', log='y'),
-                  panel({'GPU': [(f'k = {k}', alone[k] / rates[k][8]) for k in ks],
-                         'combined': [(f'k = {k}', both[k][8] / rates[k][8]) for k in ks]}, '', 'times as fast', 'beside 8 threads',
-                        kind='bar')]
-    return panels
+        def rate(device, count, expected, *words):
+            ms = streamed_ms(m, m.index('score'), 'and', k, expected, *PAGERANK, '--device', device, '--cpu-threads', count, *words)
+            panels[device].setdefault(f'k = {k}', []).append((count, 1 / ms))
+
+        for count in threads:
+            sharing = {share: ('--schedule', 'share', '--gpu-share', share) for share in shares}
+            expected = {share: simulated(count, *words) for share, words in sharing.items()}
+            best = min(shares, key=expected.__getitem__)
+            rate('cpu', count, simulated(count, '--schedule', 'cpu'))
+            rate('both', count, expected[best], *sharing[best], *on_gpu)
+        rate('gpu', 1, simulated(1, '--schedule', 'gpu'), *on_gpu)
+    rates = {device: {name: dict(points) for name, points in series.items()} for device, series in panels.items()}
+    names = [f'k = {k}' for k in ks]
+    by_threads = {f'{text}, {name}': panels[device][name] for name in ('k = 1', 'k = 10')
+                  for device, text in (('cpu', 'CPU'), ('both', 'combined'))}
+    by_threads.update({f'GPU, {name}': [(count, rates['gpu'][name][1]) for count in threads] for name in ('k = 1', 'k = 10')})
+    return [panel(by_threads, 'CPU threads', 'thousand queries per second', 'throughput', log='y'),
+            panel({'GPU': [(name, rates['gpu'][name][1] / rates['cpu'][name][8]) for name in names],
+                   'combined': [(name, rates['both'][name][8] / rates['cpu'][name][8]) for name in names]}, '', 'times as fast',
+                  'beside 8 threads', kind='bar')]
