@@ -21,12 +21,18 @@ def simulated_cache(m):
             for policy in POLICIES}
 
 
+def memories(m):
+    """Of a GPU, as shares of the lists. Little of a small index leaves no room for anything else."""
+    return ('40%', '60%', '80%', '100%') if m.small else ('10%', '20%', '30%', '40%')
+
+
 def measured_cache(m):
     points = m.file('points')
     bench = m.bench('bench', 'gpu-cache', m.index('score'), '--train', m.log(10000, 'train'), '-q', m.log(10000), '-a', 'and',
-                    *PAGERANK, '--gpu-options', 'strategy=wang', '--part', 'memories', '--memories', '10%,20%,30%,40%',
-                    '--calibrate', '7%,25%', '--policies', ','.join(POLICIES), '--batches', '64,1024', '--base',
-                    'memory=40%,batch=1024', '--limits', '50,100,150,none', '--repeats', m.repeats, '--points', points, '--force')
+                    *PAGERANK, '--gpu-options', 'strategy=wang', '--part', 'memories', '--memories', ','.join(memories(m)),
+                    '--calibrate', '15%,35%', '--policies', ','.join(POLICIES), '--batches', '64,1024', '--base',
+                    f'memory={memories(m)[-1]},batch=1024', '--limits', '50,100,150,none', '--repeats', m.repeats, '--points', points,
+                    '--force')
     return {**bench, 'folder': points}
 
 
@@ -71,7 +77,7 @@ def planned(m, memory, *words):
 @figure('wang-6', "Times of the GPU and of the CPU's post-processing by lambda and memory", ALL, 2)
 def wang_6(m):
     series = {'GPU processing': [], 'CPU post-processing': []}
-    for memory in ('10%', '20%', '40%'):
+    for memory in memories(m)[1::2]:
         for admission in (0.75, 0.85, 0.95, 1):
             row, = gpu_rows(m, m.index('score'), 'wang', ('and',), 1024, *PAGERANK, *planned(m, memory, '--max-admission', admission),
                             '--gpu-options', 'tails=cpu', '-j', 2, queries=10000)
@@ -92,8 +98,7 @@ def wang_7(m):
 
 @figure('wang-8', 'Throughput by policy', ALL, 3)
 def wang_8(m):
-    points = measured_cache(m)['points']
-    shares = ('10%', '20%', '30%', '40%')
+    points, shares = measured_cache(m)['points'], memories(m)
     rates = {(point['policy'], point['memory'], point['batch']): point['queries_per_second'] for point in points}
     panels = [panel({policy: [(share[:-1] + ' %', rates[policy, share, batch] / 1e3) for share in shares] for policy in POLICIES},
                     'GPU memory for lists', 'thousand queries per second', f'batches of {batch}', kind='bar')
@@ -120,12 +125,13 @@ def wang_10(m):
     """Shares of the GPU are the best ones of a simulation with measured times of the training half."""
     threads, ks = (1, 2, 4, 6, 8), (1, 10) if m.small else (1, 5, 10, 15)
     shares = [tenth / 10 for tenth in range(1, 10, 4 if m.small else 1)]
-    on_gpu = ('--gpu-options', 'strategy=wang', *planned(m, '40%'))
+    memory = planned(m, memories(m)[-1])
+    on_gpu = ('--gpu-options', 'strategy=wang', *memory)
     panels = {'cpu': {}, 'gpu': {}, 'both': {}}
     for k in ks:
         common = ('train', 'and', k, *PAGERANK)
         times = [measured_times(m, 'cpu', m.index('score'), *common),
-                 measured_times(m, 'gpu', m.index('score'), *common, '--strategies', 'wang', *planned(m, '40%'), '--batches',
+                 measured_times(m, 'gpu', m.index('score'), *common, '--strategies', 'wang', *memory, '--batches',
                                 f'1,{BATCH}')]
 
         def simulated(count, *words):
