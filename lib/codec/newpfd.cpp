@@ -53,19 +53,6 @@ void encode(const std::uint32_t* values, unsigned count, const std::uint8_t* way
 namespace quern::newpfd {
 namespace {
 
-/// The widths of a stream with the lowest estimates, for which exact costs are computed.
-constexpr unsigned max_candidates = 2;
-
-/// One way to code the values of a stream.
-struct Candidate {
-  unsigned width = 0;
-  unsigned exceptions = 0;
-  unsigned words = 0;  ///< of the exceptions
-  /// The values of Simple16: gaps between the exceptions' positions, then their high parts minus one.
-  std::array<std::uint32_t, 2 * max_exceptions> values;
-  std::array<std::uint8_t, 2 * max_exceptions> ways;  ///< of Simple16's words
-};
-
 /// The numbers of a stream's values by bit width, and above each width.
 struct Widths {
   std::array<std::uint32_t, 33> counts{};
@@ -111,63 +98,64 @@ std::uint64_t estimated_bits(unsigned n, unsigned width, const Widths& widths) {
   return slots + (high_parts + exceptions * (position + 16 * exception_cost)) / 16 + 16;
 }
 
-/// The candidates of one stream of a block.
+/// One stream of a block.
 class Stream {
  public:
   void take(std::span<const std::uint32_t> values) {
     values_ = values;
-    choose_widths(Widths(values));
-    for (unsigned i = 0; i < size_; ++i) collect_exceptions(candidates_[i]);
+    choose_width(Widths(values));
+    collect_exceptions();
   }
 
-  std::span<const Candidate> candidates() const { return {candidates_.data(), size_}; }
-  std::span<const std::uint32_t> values() const { return values_; }
+  unsigned width() const { return width_; }
+  unsigned exceptions() const { return exceptions_; }
+  /// Words of the exceptions.
+  unsigned words() const { return words_; }
+
+  void write_slots(std::uint32_t* block, std::uint64_t bit) const {
+    pack(values_.data(), static_cast<unsigned>(values_.size()), width_, block, bit);
+  }
+  void write_exceptions(std::uint32_t* to) const { simple16::encode(coded_.data(), 2 * exceptions_, ways_.data(), to); }
 
  private:
-  void choose_widths(const Widths& widths) {
-    std::array<std::uint64_t, max_candidates> estimates;
-    size_ = 0;
+  /// Chooses the width with the lowest estimate.
+  void choose_width(const Widths& widths) {
+    std::uint64_t least = ~std::uint64_t{0};
     for (unsigned width = widths.greatest + 1; width-- > 0;) {
       const unsigned exceptions = widths.above[width];
       if (exceptions > max_exceptions || widths.greatest > width + simple16::max_width) break;
       if (width == 31 && exceptions != 0) continue;
       const unsigned coded_width = width == 31 ? 32 : width;
       const std::uint64_t estimate = estimated_bits(static_cast<unsigned>(values_.size()), coded_width, widths);
-      unsigned place = size_;
-      while (place > 0 && estimate < estimates[place - 1]) --place;
-      if (place == max_candidates) continue;
-      if (size_ < max_candidates) ++size_;
-      for (unsigned i = size_ - 1; i > place; --i) {
-        estimates[i] = estimates[i - 1];
-        candidates_[i].width = candidates_[i - 1].width;
-      }
-      estimates[place] = estimate;
-      candidates_[place].width = coded_width;
+      if (estimate >= least) continue;
+      least = estimate;
+      width_ = coded_width;
     }
   }
 
-  /// Fills in the exceptions for candidate.width and counts their words.
-  void collect_exceptions(Candidate& candidate) const {
+  void collect_exceptions() {
     std::array<std::uint32_t, max_exceptions + 1> highs;  // one spare: each value is written, then tested
     unsigned count = 0, next = 0;
-    if (candidate.width < 32)
+    if (width_ < 32)
       for (unsigned i = 0; i < values_.size(); ++i) {
-        const std::uint32_t high = values_[i] >> candidate.width;
-        candidate.values[count] = i - next;
+        const std::uint32_t high = values_[i] >> width_;
+        coded_[count] = i - next;
         highs[count] = high - 1;
         next = high != 0 ? i + 1 : next;
         count += high != 0 ? 1 : 0;
       }
-    std::copy_n(highs.data(), count, candidate.values.data() + count);
+    std::copy_n(highs.data(), count, coded_.data() + count);
     std::array<std::uint8_t, 2 * max_exceptions + simple16::plan_slack> widths{};
-    for (unsigned i = 0; i < 2 * count; ++i) widths[i] = static_cast<std::uint8_t>(std::bit_width(candidate.values[i]));
-    candidate.exceptions = count;
-    candidate.words = simple16::plan(widths.data(), 2 * count, candidate.ways.data());
+    for (unsigned i = 0; i < 2 * count; ++i) widths[i] = static_cast<std::uint8_t>(std::bit_width(coded_[i]));
+    exceptions_ = count;
+    words_ = simple16::plan(widths.data(), 2 * count, ways_.data());
   }
 
   std::span<const std::uint32_t> values_;
-  std::array<Candidate, max_candidates> candidates_;
-  unsigned size_ = 0;
+  unsigned width_ = 0, exceptions_ = 0, words_ = 0;
+  /// The values of Simple16: gaps between the exceptions' positions, then their high parts minus one.
+  std::array<std::uint32_t, 2 * max_exceptions> coded_;
+  std::array<std::uint8_t, 2 * max_exceptions> ways_;  ///< of the words
 };
 
 class NewPfdEncoder final : public ListEncoder {
@@ -186,62 +174,37 @@ class NewPfdEncoder final : public ListEncoder {
     order_.accept(gaps, freqs);
     docids_.take(gaps);
     freqs_.take(freqs);
-    choose_pair();
-    write(out);
+    write(static_cast<unsigned>(gaps.size()), out);
   }
 
   CodedBits bits() const override { return bits_; }
 
  private:
-  /// Chooses the pair that costs least: the slots of both streams share a word, so the best of each need not be the
-  /// best together.
-  void choose_pair() {
-    const std::uint64_t n = docids_.values().size();
-    std::uint64_t least = ~std::uint64_t{0};
-    for (const Candidate& docid : docids_.candidates())
-      for (const Candidate& freq : freqs_.candidates()) {
-        const std::uint64_t words = words_of_bits(n * (docid.width + freq.width)) + docid.words + freq.words;
-        const std::uint64_t cost = 32 * words + exception_cost * (docid.exceptions + freq.exceptions);
-        if (cost >= least) continue;
-        least = cost;
-        docid_ = &docid;
-        freq_ = &freq;
-      }
-  }
-
-  void write(Words& out) {
-    const auto n = static_cast<unsigned>(docids_.values().size());
+  void write(unsigned n, Words& out) {
     Header header;
-    header.docid_width = docid_->width;
-    header.docid_exceptions = docid_->exceptions;
-    header.docid_exception_words = docid_->words;
-    header.freq_width = freq_->width;
-    header.freq_exceptions = freq_->exceptions;
+    header.docid_width = docids_.width();
+    header.docid_exceptions = docids_.exceptions();
+    header.docid_exception_words = docids_.words();
+    header.freq_width = freqs_.width();
+    header.freq_exceptions = freqs_.exceptions();
 
-    const std::size_t start = out.size(), size = header.freq_exceptions_word(n) + freq_->words;
+    const std::size_t start = out.size(), size = header.freq_exceptions_word(n) + freqs_.words();
     out.resize(start + size + pack_slack_words);
     std::uint32_t* const block = out.data() + start;
     block[0] = header.word();
-    pack(docids_.values().data(), n, header.docid_width, block, Header::docid_slots_bit());
-    pack(freqs_.values().data(), n, header.freq_width, block, header.freq_slots_bit(n));
-    write_exceptions(*docid_, block + header.docid_exceptions_word(n));
-    write_exceptions(*freq_, block + header.freq_exceptions_word(n));
+    docids_.write_slots(block, Header::docid_slots_bit());
+    freqs_.write_slots(block, header.freq_slots_bit(n));
+    docids_.write_exceptions(block + header.docid_exceptions_word(n));
+    freqs_.write_exceptions(block + header.freq_exceptions_word(n));
     out.resize(start + size);
 
-    const std::uint64_t freq_bits =
-        Header::freq_bits + std::uint64_t{n} * freq_->width + 32 * std::uint64_t{freq_->words};
+    const std::uint64_t freq_bits = Header::freq_bits + n * freqs_.width() + 32 * freqs_.words();
     bits_.freq_bits += freq_bits;
     bits_.docid_bits += 32 * std::uint64_t{size} - freq_bits;
   }
 
-  static void write_exceptions(const Candidate& candidate, std::uint32_t* to) {
-    simple16::encode(candidate.values.data(), 2 * candidate.exceptions, candidate.ways.data(), to);
-  }
-
   BlockOrder order_;
   Stream docids_, freqs_;
-  const Candidate* docid_ = nullptr;
-  const Candidate* freq_ = nullptr;
   CodedBits bits_;
 };
 

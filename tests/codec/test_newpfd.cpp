@@ -159,18 +159,18 @@ TEST_CASE("the header of a NewPFD block round-trips", "[codec]") {
   }
 }
 
-TEST_CASE("NewPFD's widths cost at most a hundredth more than the best", "[codec][property]") {
+TEST_CASE("NewPFD's widths cost at most two hundredths more than the best", "[codec][property]") {
   Random random(1);
   for (unsigned block_size : {64u, 128u, 256u, 512u}) {
     INFO("blocks of " << block_size);
     for (double mean_gap : {5.0, 300.0, 50000.0})
-      CHECK(relative_cost(test::clustered_list(random, 30000, mean_gap), block_size) < 1.01);
+      CHECK(relative_cost(test::clustered_list(random, 30000, mean_gap), block_size) < 1.02);
     for (unsigned width : {1u, 4u, 9u, 17u})
       for (unsigned outliers : {0u, 20u, 100u, 200u}) {
         INFO(width << " bits, " << outliers << " outliers in a thousand");
         const test::List list{test::random_values(random, 20000, width, width + 7, outliers),
                               test::random_values(random, 20000, width / 4, width / 4 + 4, outliers)};
-        CHECK(relative_cost(list, block_size) < 1.01);
+        CHECK(relative_cost(list, block_size) < 1.02);
       }
   }
 }
