@@ -8,6 +8,7 @@
 #include <sstream>
 #include <unordered_map>
 
+#include "quern/formats/rankers/expression.hpp"
 #include "quern/formats/rankers/json_events.hpp"
 #include "quern/formats/rankers/model_format.hpp"
 #include "quern/formats/rankers/ranker_model.hpp"
@@ -206,8 +207,12 @@ class DescriptionReader {
     network.trees = std::get<TreeEnsemble>(std::move(model.function));
     std::unordered_map<std::string_view, std::uint32_t> places;
     for (std::uint32_t i = 0; i < model.features.size(); ++i) places[model.features[i].name] = i;
-    for (Transformation& transformation : transformations_)
-      transformation.feature = places.at(transformation_features_[transformation.feature]);
+    const auto place = [&](std::uint32_t& feature) { feature = places.at(transformation_features_[feature]); };
+    for (Transformation& transformation : transformations_) {
+      place(transformation.feature);
+      for (ExpressionStep& step : transformation.expression)
+        if (step.code == ExpressionCode::feature) place(step.feature);
+    }
     network.transformations = std::move(transformations_);
     model.function = std::move(network);
     return model;
@@ -247,23 +252,28 @@ class DescriptionReader {
     if (trees_.trees().trees() > 0) fail("follows trees, which must be the last inputs: put it before them");
     Transformation made;
     made.kind = find_named(transformation_names, kind, "kind of input").value;
-    std::vector<std::string> words = words_of(value);
-    if (made.kind == TransformationKind::free_form && !words.empty()) {
-      made.function = words.front();
-      words.erase(words.begin());
+    const std::vector<std::string> words = words_of(value);
+    if (made.kind == TransformationKind::free_form) {
+      made.feature = static_cast<std::uint32_t>(transformation_features_.size());
+      made.expression = read_expression(value, place(), [this](std::string_view name) { return add_feature(name); });
+      transformations_.push_back(std::move(made));
+      return;
     }
     const bool is_bucket = made.kind == TransformationKind::bucket;
     if (words.empty() || words.size() > 3 || (is_bucket && words.size() != 3))
-      fail(fmt::format("{} needs {}", kind,
-                       is_bucket                                    ? "a feature and two bounds"
-                       : made.kind == TransformationKind::free_form ? "a function, a feature and up to two numbers"
-                                                                    : "a feature and up to two numbers"));
-    made.feature = static_cast<std::uint32_t>(transformation_features_.size());
-    transformation_features_.push_back(words[0]);
-    trees_.features().by_name(words[0]);
+      fail(
+          fmt::format("{} needs {}", kind, is_bucket ? "a feature and two bounds" : "a feature and up to two numbers"));
+    made.feature = add_feature(words[0]);
     if (words.size() > 1) made.p1 = read_parameter(words[1], is_bucket);
     if (words.size() > 2) made.p2 = read_parameter(words[2], is_bucket);
     transformations_.push_back(std::move(made));
+  }
+
+  /// The place of a transformation's feature in transformation_features_.
+  std::uint32_t add_feature(std::string_view name) {
+    trees_.features().by_name(name);
+    transformation_features_.emplace_back(name);
+    return static_cast<std::uint32_t>(transformation_features_.size() - 1);
   }
 
   /// Reads a file that the description names. Limits the size of each file and of all together.

@@ -113,6 +113,8 @@ class ModelCheck {
       if (std::abs(leaf) > std::numeric_limits<float>::max()) fail("a leaf is not finite in float32");
     for (const Transformation& made : network.transformations) {
       check_feature(made.feature);
+      for (const ExpressionStep& step : made.expression) check_feature(step.feature);
+      if (made.kind == TransformationKind::free_form && !is_valid(made.expression)) fail("an expression is not valid");
       const bool is_bucket = made.kind == TransformationKind::bucket;
       for (const float parameter : {made.p1, made.p2})
         if (std::isnan(parameter) || (!is_bucket && !std::isfinite(parameter)))
@@ -146,6 +148,16 @@ class ModelCheck {
 };
 
 }  // namespace
+
+bool is_valid(std::span<const ExpressionStep> expression) {
+  unsigned values = 0;
+  for (const ExpressionStep& step : expression) {
+    if (step.code > ExpressionCode::maximum || std::isnan(step.number) || values < operands_of(step.code)) return false;
+    values += 1 - operands_of(step.code);
+    if (values > max_expression_values) return false;
+  }
+  return values == 1 && expression.size() <= max_expression_steps;
+}
 
 void check_model(const RankerModel& model, const std::string& name) { ModelCheck(model, name).run(); }
 

@@ -82,19 +82,67 @@ struct LinearModel {
   bool operator==(const LinearModel&) const = default;
 };
 
-/// A network's input, computed from one feature's value x (Tadros 2015, section 3.3), in float32.
+/// What a step of an expression does with the last values of a stack: operations replace their operands.
+enum class ExpressionCode : std::uint8_t {
+  number,
+  feature,
+  negate,
+  absolute,
+  root,
+  log,
+  exponential,
+  sigmoid,
+  tanh,
+  add,
+  subtract,
+  multiply,
+  divide,
+  minimum,
+  maximum,
+};
+
+struct ExpressionStep {
+  ExpressionCode code = ExpressionCode::number;
+  std::uint32_t feature = 0;  ///< index in RankerModel::features
+  float number = 0;
+  bool operator==(const ExpressionStep&) const = default;
+};
+
+/// Functions in expressions, by name.
+inline constexpr NamedValue<ExpressionCode> expression_functions[] = {
+    {"abs", ExpressionCode::absolute, "|x|"},
+    {"sqrt", ExpressionCode::root, "√x; NaN for negative x"},
+    {"log", ExpressionCode::log, "ln x; NaN for negative x, -inf for 0"},
+    {"exp", ExpressionCode::exponential, "e^x"},
+    {"sigmoid", ExpressionCode::sigmoid, "1 / (1 + e^-x)"},
+    {"tanh", ExpressionCode::tanh, "the hyperbolic tangent"},
+    {"min", ExpressionCode::minimum, "y if y < x, else x"},
+    {"max", ExpressionCode::maximum, "y if y > x, else x"},
+};
+
+/// The number of values that a step takes from the stack.
+constexpr unsigned operands_of(ExpressionCode code) {
+  return code <= ExpressionCode::feature ? 0 : code < ExpressionCode::add ? 1 : 2;
+}
+
+inline constexpr unsigned max_expression_steps = 1000, max_expression_values = 16;
+
+/// Whether the steps leave one value, with valid codes, within the limits of steps and of values on the stack.
+bool is_valid(std::span<const ExpressionStep> expression);
+
+/// A network's input, computed from a feature's value x (Tadros 2015, section 3.3), in float32.
 enum class TransformationKind : std::uint8_t {
   linear,      ///< x · p1 + p2
   log_linear,  ///< ln(x + 1) · p1 + p2; x is clamped to at least the float32 after -1
   bucket,      ///< 1 if p1 <= x < p2, else 0
-  free_form,   ///< a function of the registry in lib/rank/models, with the parameters p1 and p2
+  free_form,   ///< an expression of several features
 };
 
 struct Transformation {
   TransformationKind kind = TransformationKind::linear;
   std::uint32_t feature = 0;  ///< index in RankerModel::features
   float p1 = 1, p2 = 0;
-  std::string function;  ///< only for free_form
+  std::vector<ExpressionStep> expression = {};  ///< only for free_form; `feature` is among its features
   bool operator==(const Transformation&) const = default;
 };
 
@@ -148,7 +196,7 @@ inline constexpr NamedValue<TransformationKind> transformation_names[] = {
     {"linear", TransformationKind::linear, "x · p1 + p2"},
     {"log-linear", TransformationKind::log_linear, "ln(x + 1) · p1 + p2"},
     {"bucket", TransformationKind::bucket, "1 if p1 <= x < p2, else 0"},
-    {"free-form", TransformationKind::free_form, "a function by name"},
+    {"free-form", TransformationKind::free_form, "an expression of features"},
 };
 inline constexpr NamedValue<Activation> activation_names[] = {
     {"none", Activation::none, "the sum itself"},

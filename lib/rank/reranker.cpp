@@ -64,7 +64,11 @@ void for_each_read(LinearModel& linear, Visit&& visit) {
 }
 template <class Visit>
 void for_each_read(NetworkModel& network, Visit&& visit) {
-  for (Transformation& transformation : network.transformations) visit(transformation.feature);
+  for (Transformation& transformation : network.transformations) {
+    visit(transformation.feature);
+    for (ExpressionStep& step : transformation.expression)
+      if (step.code == ExpressionCode::feature) visit(step.feature);
+  }
   for_each_read(network.trees, visit);
 }
 

@@ -50,17 +50,23 @@ inline RankerCase linear_case(ModelRandom& random, std::uint32_t terms) {
   return {std::to_string(terms) + " terms", model_of(9, model)};
 }
 
-/// Each transformation, applied to difficult values.
+inline constexpr unsigned expression_codes = static_cast<unsigned>(ExpressionCode::maximum) + 1;
+
+/// Each transformation and operation, applied to difficult values.
 inline RankerCase functions_case(ModelRandom& random) {
   NetworkModel model;
-  for (const auto& function : all_free_functions)
-    for (unsigned i = 0; i < 4; ++i)
-      model.transformations.push_back({TransformationKind::free_form, i, random_number(random, 9),
-                                       random_number(random, 9), std::string(function.name)});
+  for (unsigned code = 0; code < expression_codes; ++code)
+    for (unsigned i = 0; i < 4; ++i) {
+      std::vector<ExpressionStep> expression;
+      for (unsigned operand = 0; operand < operands_of(static_cast<ExpressionCode>(code)); ++operand)
+        expression.push_back({ExpressionCode::feature, (i + operand) % 4});
+      expression.push_back({static_cast<ExpressionCode>(code), i, random_number(random, 9)});
+      model.transformations.push_back({TransformationKind::free_form, i, 1, 0, expression});
+    }
   for (const TransformationKind kind :
        {TransformationKind::linear, TransformationKind::log_linear, TransformationKind::bucket})
     for (unsigned i = 0; i < 4; ++i)
-      model.transformations.push_back({kind, i, random_number(random, 9), random_number(random, 9) + 1, ""});
+      model.transformations.push_back({kind, i, random_number(random, 9), random_number(random, 9) + 1});
   model.layers.push_back(random_layer(random, static_cast<std::uint32_t>(model.transformations.size()), 1));
   // Few inputs have weights, otherwise all sums would be NaN.
   for (float& weight : model.layers[0].weights) weight = 0;
@@ -131,7 +137,7 @@ inline std::vector<RankerCase> small_ranker_cases(ModelRandom& random) {
     cases.push_back(network_case(random, std::to_string(hidden) + " neurons", shape, 31, {hidden, 1}));
   cases.push_back(network_case(random, "four layers", shape, 61, {70, 34, 9, 1}));
   cases.push_back(network_case(random, "a layer without neurons", shape, 4, {0, 1}));
-  for (std::size_t input = 0; input < 4 * (std::size(all_free_functions) + 3); ++input)
+  for (std::size_t input = 0; input < 4 * (expression_codes + 3); ++input)
     cases.push_back(one_function_case(random, input));
   cases.push_back(functions_case(random));
   return cases;

@@ -4,6 +4,8 @@
 #include "quern/core/error.hpp"
 #include "quern/formats/rankers/model_format.hpp"
 #include "quern/formats/rankers/weight_array.hpp"
+#include "quern/rank/models/ranker.hpp"
+#include "quern/rank/models/transformation.hpp"
 
 #include "catch.hpp"
 #include "corpus/temporary_folder.hpp"
@@ -111,6 +113,68 @@ TEST_CASE("trees in descriptions nest on both sides, with and without parenthese
   }
   CHECK(trees_of(chain + "3").leaves.size() == 100'001);
   CHECK_THROWS_AS(trees_of(open), CorruptFile);
+}
+
+TEST_CASE("free-form inputs are expressions of several features", "[rankers]") {
+  const auto value_of_input = [](const std::string& expression) {
+    const RankerModel model =
+        described(ranker_head + "[inputs]\nfree-form = " + expression + "\n[layer.1]\nweights = 1\n");
+    FeatureRow row;
+    for (const ModelFeature& feature : model.features)
+      row.push_back(feature.name == "a" ? 3.0f : feature.name == "f2" ? 8.0f : 0.5f);
+    float score = 0;
+    const auto& made = std::get<NetworkModel>(model.function).transformations.at(0);
+    score = expression_value(made.expression.data(), static_cast<std::uint32_t>(made.expression.size()),
+                             [&](std::uint32_t feature) { return row.at(feature); });
+    std::vector<float> columns(row.size() * FeatureColumns::documents_per_group);
+    for (std::size_t i = 0; i < columns.size(); ++i) columns[i] = row[i / FeatureColumns::documents_per_group];
+    double ranked = 0;
+    make_ranker(model)->score({columns.data(), 1, FeatureColumns::documents_per_group}, {&ranked, 1});
+    CHECK(static_cast<float>(ranked) == score);
+    return score;
+  };
+  CHECK(value_of_input("a + f2 * b.c") == 7);
+  CHECK(value_of_input("(a + f2) * b.c") == 5.5f);
+  CHECK(value_of_input("a - f2 - b.c") == -5.5f);
+  CHECK(value_of_input("f2 / a / b.c") == 8.0f / 3 / 0.5f);
+  CHECK(value_of_input("--a*-f2") == -24);
+  CHECK(value_of_input("a * 1e-1 + .5e+1") == 3.0f * 1e-1f + 5);
+  CHECK(value_of_input("min(a, f2) - max(a, max(f2, 9))") == -6);
+  CHECK(value_of_input("sqrt(abs(-a * 3))") == 3);
+  CHECK(value_of_input("log(exp(a)) + sigmoid(a - a) + tanh(0 * a)") == 3.5f);
+  const std::pair<std::string, const char*> bad_expressions[] = {
+      {"", "ends where a number, a feature or a function was expected"},
+      {"a +", "ends where"},
+      {"a b", "unexpected 'b'"},
+      {"square a 1 2", "unexpected 'a'"},
+      {"1 + 2", "needs a feature"},
+      {"(a", "ends where ')' was expected"},
+      {"min(a)", "found ')' where ',' was expected"},
+      {"abs(a, a)", "found ',' where ')' was expected"},
+      {"cube(a)", "unknown function 'cube': use one of abs, sqrt, log"},
+      {"a * 1x", "'1x' is not a finite number"},
+      {"a * 1e99", "'1e99' is not a finite number"},
+      {std::string(200, '-') + "a", "too many parentheses or signs"},
+      {"a" +
+           [] {
+             std::string all;
+             for (int i = 0; i < 20; ++i) all += "+(a";
+             return all + std::string(20, ')');
+           }(),
+       "16 intermediate values"},
+      {"a" +
+           [] {
+             std::string all;
+             for (int i = 0; i < 600; ++i) all += "*a";
+             return all;
+           }(),
+       "at most 1000 numbers"},
+  };
+  for (const auto& [expression, why] : bad_expressions) {
+    INFO(expression);
+    CHECK_THROWS_WITH(value_of_input(expression),
+                      Catch::Matchers::StartsWith("rank.ini, line 4: ") && Catch::Contains(why));
+  }
 }
 
 TEST_CASE("descriptions name files of trees and of weights", "[rankers]") {

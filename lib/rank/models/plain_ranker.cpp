@@ -52,7 +52,8 @@ double plain_score(const LinearModel& model, const PlainDocument& document) {
   return sum;
 }
 
-float plain_transformed(const Transformation& transformation, float x) {
+float plain_transformed(const Transformation& transformation, const PlainDocument& document) {
+  const float x = document.value(transformation.feature);
   const Parameters p = {transformation.p1, transformation.p2};
   switch (transformation.kind) {
     case TransformationKind::log_linear:
@@ -60,7 +61,9 @@ float plain_transformed(const Transformation& transformation, float x) {
     case TransformationKind::bucket:
       return apply_bucket(x, p);
     case TransformationKind::free_form:
-      return apply_free_function(free_function_named(transformation.function), x, p);
+      return expression_value(transformation.expression.data(),
+                              static_cast<std::uint32_t>(transformation.expression.size()),
+                              [&](std::uint32_t feature) { return document.value(feature); });
     default:
       return apply_linear(x, p);
   }
@@ -79,7 +82,7 @@ std::vector<float> plain_layer(const DenseLayer& layer, const std::vector<float>
 double plain_score(const NetworkModel& model, const PlainDocument& document) {
   std::vector<float> values;
   for (const Transformation& transformation : model.transformations)
-    values.push_back(plain_transformed(transformation, document.value(transformation.feature)));
+    values.push_back(plain_transformed(transformation, document));
   for (std::uint64_t tree = 0; tree < model.trees.trees(); ++tree)
     values.push_back(static_cast<float>(plain_leaf(model.trees, tree, document)));
   for (const DenseLayer& layer : model.layers) values = plain_layer(layer, values);

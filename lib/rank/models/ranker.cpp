@@ -164,7 +164,10 @@ void check_function(const NetworkModel& model, std::size_t features) {
   for (std::size_t i = 0; i < model.transformations.size(); ++i) {
     const Transformation& transformation = model.transformations[i];
     check_feature(transformation.feature, features, "transformation", i);
-    if (transformation.kind == TransformationKind::free_form) free_function_named(transformation.function);
+    for (const ExpressionStep& step : transformation.expression)
+      check_feature(step.feature, features, "transformation", i);
+    if (transformation.kind == TransformationKind::free_form && !is_valid(transformation.expression))
+      throw InvalidArgument("transformation {} of the ranker has an invalid expression", i);
   }
   check_function(model.trees, features);
   check_layers(model.layers, model.transformations.size() + model.trees.trees());

@@ -26,8 +26,8 @@ class Ranker {
   virtual void score(const FeatureColumns& features, std::span<double> scores, RankerStages& stages) const;
 };
 
-/// Prepares a model for fast evaluation with the kernels of simd_level(). Throws InvalidArgument if it names an unknown
-/// function or fails check_model().
+/// Prepares a model for fast evaluation with the kernels of simd_level(). Throws InvalidArgument if it
+/// fails check_model().
 std::unique_ptr<Ranker> make_ranker(const RankerModel& model);
 
 /// A reference for tests and benchmarks: computes the same scores by following each tree from its root, document by

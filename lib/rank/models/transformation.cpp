@@ -9,16 +9,33 @@ void transform_each(std::span<const float> values, float* out, Function function
   for (std::size_t d = 0; d < values.size(); ++d) out[d] = function(values[d]);
 }
 
-template <FreeFunction function>
-void transform_free(std::span<const float> values, float* out, Parameters p) {
-  transform_each(values, out, [p](float x) { return apply_free_function(function, x, p); });
+template <ExpressionCode code>
+void apply_each(std::span<float> x, const float* y) {
+  for (std::size_t d = 0; d < x.size(); ++d) x[d] = apply_operation(code, x[d], y[d]);
 }
 
-template <std::size_t... function>
-void transform_free(FreeFunction wanted, std::span<const float> values, float* out, Parameters p,
-                    std::index_sequence<function...>) {
-  constexpr std::array transforms = {transform_free<static_cast<FreeFunction>(function)>...};
-  transforms[static_cast<std::size_t>(wanted)](values, out, p);
+template <std::size_t... code>
+void apply_each(ExpressionCode wanted, std::span<float> x, const float* y, std::index_sequence<code...>) {
+  constexpr std::array apply = {apply_each<static_cast<ExpressionCode>(code)>...};
+  apply[static_cast<std::size_t>(wanted)](x, y);
+}
+
+/// Evaluates an expression step by step, each for all documents.
+void evaluate(std::span<const ExpressionStep> expression, const FeatureColumns& features, float* out) {
+  constexpr std::size_t codes = static_cast<std::size_t>(ExpressionCode::maximum) + 1;
+  std::array<float, (max_expression_values + 1) * documents_per_block> values{};
+  unsigned size = 0;
+  for (const ExpressionStep& step : expression) {
+    size += 1 - operands_of(step.code);
+    float* const last = values.data() + std::size_t{size - 1} * documents_per_block;
+    if (step.code == ExpressionCode::number)
+      std::fill_n(last, features.documents, step.number);
+    else if (step.code == ExpressionCode::feature)
+      std::copy_n(features.column(step.feature), features.documents, last);
+    else
+      apply_each(step.code, {last, features.documents}, last + documents_per_block, std::make_index_sequence<codes>());
+  }
+  std::copy_n(values.data(), features.documents, out);
 }
 
 template <Activation activation>
@@ -28,8 +45,9 @@ void activate_each(std::span<float> values) {
 
 }  // namespace
 
-void transform(const Transformation& transformation, FreeFunction function, std::span<const float> values, float* out) {
+void transform(const Transformation& transformation, const FeatureColumns& features, float* out) {
   const Parameters p = {transformation.p1, transformation.p2};
+  const std::span values(features.column(transformation.feature), features.documents);
   switch (transformation.kind) {
     case TransformationKind::linear:
       return transform_each(values, out, [p](float x) { return apply_linear(x, p); });
@@ -38,7 +56,7 @@ void transform(const Transformation& transformation, FreeFunction function, std:
     case TransformationKind::bucket:
       return transform_each(values, out, [p](float x) { return apply_bucket(x, p); });
     case TransformationKind::free_form:
-      return transform_free(function, values, out, p, std::make_index_sequence<std::size(all_free_functions)>());
+      return evaluate(transformation.expression, features, out);
   }
 }
 
@@ -60,12 +78,7 @@ NetworkEvaluator::NetworkEvaluator(const NetworkModel& model, SimdLevel level)
       transformations_(model.transformations),
       trees_(model.trees, level),
       layers_(model.layers),
-      rows_([this] { return make_rows(); }) {
-  for (const Transformation& transformation : transformations_)
-    functions_.push_back(transformation.kind == TransformationKind::free_form
-                             ? free_function_named(transformation.function)
-                             : FreeFunction());
-}
+      rows_([this] { return make_rows(); }) {}
 
 std::unique_ptr<NetworkEvaluator::Rows> NetworkEvaluator::make_rows() const {
   std::size_t max_outputs = 1;
@@ -88,8 +101,7 @@ void NetworkEvaluator::score(const FeatureColumns& features, std::span<double> s
 void NetworkEvaluator::score_block(const FeatureColumns& block, std::span<double> scores, Rows& rows,
                                    StageClock& clock) const {
   for (std::size_t i = 0; i < transformations_.size(); ++i)
-    transform(transformations_[i], functions_[i], {block.column(transformations_[i].feature), block.documents},
-              rows.inputs.data() + i * documents_per_block);
+    transform(transformations_[i], block, rows.inputs.data() + i * documents_per_block);
   trees_.store(block, rows.inputs.data() + transformations_.size() * documents_per_block, clock);
   const float* in = rows.inputs.data();
   for (const DenseLayer& layer : layers_) {

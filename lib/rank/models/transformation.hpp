@@ -10,70 +10,59 @@
 /// float32, with each operation rounded once.
 namespace quern {
 
-/// Functions for free-form transformations of a feature's value x, with the parameters p1 and p2.
-enum class FreeFunction : std::uint8_t {
-  square,
-  root,
-  reciprocal,
-  absolute,
-  log2,
-  exponential,
-  saturation,
-  clamp,
-  sigmoid,
-  tanh,
-};
+/// An operation of an expression on its last operand, or its last two.
+constexpr float apply_operation(ExpressionCode code, float x, float y) {
+  switch (code) {
+    case ExpressionCode::negate:
+      return -x;
+    case ExpressionCode::absolute:
+      return x < 0 ? -x : x;
+    case ExpressionCode::root:
+      return std::sqrt(x);
+    case ExpressionCode::log:
+      return static_cast<float>(natural_log(static_cast<double>(x)));
+    case ExpressionCode::exponential:
+      return static_cast<float>(exponential(static_cast<double>(x)));
+    case ExpressionCode::sigmoid:
+      return logistic(x);
+    case ExpressionCode::tanh:
+      return hyperbolic_tangent(x);
+    case ExpressionCode::add:
+      return x + y;
+    case ExpressionCode::subtract:
+      return x - y;
+    case ExpressionCode::multiply:
+      return x * y;
+    case ExpressionCode::divide:
+      return x / y;
+    case ExpressionCode::minimum:
+      return y < x ? y : x;
+    case ExpressionCode::maximum:
+      return y > x ? y : x;
+    default:
+      return x;
+  }
+}
 
-/// The registry of free functions.
-inline constexpr NamedValue<FreeFunction> all_free_functions[] = {
-    {"square", FreeFunction::square, "x² · p1 + p2"},
-    {"root", FreeFunction::root, "√x · p1 + p2; a negative x counts as 0"},
-    {"reciprocal", FreeFunction::reciprocal, "1/x · p1 + p2"},
-    {"absolute", FreeFunction::absolute, "|x| · p1 + p2"},
-    {"log2", FreeFunction::log2, "log2(x + 1) · p1 + p2; x is clamped to at least the float32 after -1"},
-    {"exponential", FreeFunction::exponential, "e^x · p1 + p2"},
-    {"saturation", FreeFunction::saturation, "x / (x + p1) + p2"},
-    {"clamp", FreeFunction::clamp, "p1 if x < p1, p2 if x > p2, else x"},
-    {"sigmoid", FreeFunction::sigmoid, "1 / (1 + e^-(x · p1 + p2))"},
-    {"tanh", FreeFunction::tanh, "tanh(x · p1 + p2)"},
-};
-
-/// Throws InvalidArgument, listing all names, if the name is unknown.
-inline FreeFunction free_function_named(std::string_view name) {
-  return find_named(all_free_functions, name, "ranker function").value;
+/// The value of a valid expression for one document, of which value_of(feature) gives the features.
+template <class ValueOf>
+constexpr float expression_value(const ExpressionStep* steps, std::uint32_t count, const ValueOf& value_of) {
+  float values[max_expression_values + 1] = {};
+  unsigned size = 0;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const ExpressionStep& step = steps[i];
+    size += 1 - operands_of(step.code);
+    float& last = values[size - 1];
+    last = step.code == ExpressionCode::number    ? step.number
+           : step.code == ExpressionCode::feature ? value_of(step.feature)
+                                                  : apply_operation(step.code, last, values[size]);
+  }
+  return values[0];
 }
 
 struct Parameters {
   float p1 = 1, p2 = 0;
 };
-
-constexpr float apply_free_function(FreeFunction function, float x, Parameters p) {
-  switch (function) {
-    case FreeFunction::square:
-      return x * x * p.p1 + p.p2;
-    case FreeFunction::root:
-      return std::sqrt(x < 0 ? 0.0f : x) * p.p1 + p.p2;
-    case FreeFunction::reciprocal:
-      return 1.0f / x * p.p1 + p.p2;
-    case FreeFunction::absolute:
-      return (x < 0 ? -x : x) * p.p1 + p.p2;
-    case FreeFunction::log2:
-      return static_cast<float>(natural_log(static_cast<double>(above_minus_one(x)) + 1.0) * 0x1.71547652b82fep+0) *
-                 p.p1 +
-             p.p2;
-    case FreeFunction::exponential:
-      return static_cast<float>(quern::exponential(static_cast<double>(x))) * p.p1 + p.p2;
-    case FreeFunction::saturation:
-      return x / (x + p.p1) + p.p2;
-    case FreeFunction::clamp:
-      return x < p.p1 ? p.p1 : x > p.p2 ? p.p2 : x;
-    case FreeFunction::sigmoid:
-      return logistic(x * p.p1 + p.p2);
-    case FreeFunction::tanh:
-      return hyperbolic_tangent(x * p.p1 + p.p2);
-  }
-  return x;
-}
 
 constexpr float apply_linear(float x, Parameters p) { return x * p.p1 + p.p2; }
 constexpr float apply_log_linear(float x, Parameters p) { return log_of_next(x) * p.p1 + p.p2; }
@@ -94,8 +83,8 @@ constexpr float activate(Activation activation, float x) {
   }
 }
 
-/// Writes the transformation of values[d] to out[d]. `function` applies to free-form transformations.
-void transform(const Transformation& transformation, FreeFunction function, std::span<const float> values, float* out);
+/// Writes the input that a transformation makes of document d's features to out[d]; at most documents_per_block.
+void transform(const Transformation& transformation, const FeatureColumns& features, float* out);
 /// Applies an activation to each value.
 void activate_all(Activation activation, std::span<float> values);
 
@@ -118,7 +107,6 @@ class NetworkEvaluator {
 
   const RankerKernels& kernels_;
   std::vector<Transformation> transformations_;
-  std::vector<FreeFunction> functions_;  ///< by transformation; set for free-form ones
   TreeEvaluator trees_;
   std::vector<DenseLayer> layers_;
   /// Pooled, since allocating a megabyte takes longer than scoring a few documents.

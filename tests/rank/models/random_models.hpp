@@ -109,14 +109,27 @@ inline DenseLayer random_layer(ModelRandom& random, std::uint32_t inputs, std::u
   return layer;
 }
 
+inline void add_random_expression(ModelRandom& random, std::uint32_t features, unsigned depth,
+                                  std::vector<ExpressionStep>& steps) {
+  const auto code = static_cast<ExpressionCode>(random() % (static_cast<unsigned>(ExpressionCode::maximum) + 1));
+  const bool is_leaf = depth == 0 || operands_of(code) == 0;
+  for (unsigned i = 0; !is_leaf && i < operands_of(code); ++i)
+    add_random_expression(random, features, depth - 1, steps);
+  steps.push_back({is_leaf && code != ExpressionCode::number ? ExpressionCode::feature : code,
+                   static_cast<std::uint32_t>(random() % features), random_number(random, 9)});
+}
+
 inline Transformation random_transformation(ModelRandom& random, std::uint32_t features) {
   Transformation made;
   made.kind = static_cast<TransformationKind>(random() % 4);
   made.feature = static_cast<std::uint32_t>(random() % features);
   made.p1 = random_number(random, 20);
   made.p2 = random_number(random, 20) + 1;
-  if (made.kind == TransformationKind::free_form)
-    made.function = all_free_functions[random() % std::size(all_free_functions)].name;
+  if (made.kind == TransformationKind::free_form) {
+    made.expression = {{ExpressionCode::feature, made.feature}};
+    add_random_expression(random, features, 4, made.expression);
+    made.expression.push_back({ExpressionCode::add});
+  }
   return made;
 }
 

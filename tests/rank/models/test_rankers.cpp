@@ -324,9 +324,20 @@ TEST_CASE("models that contradict themselves are refused", "[ranker]") {
   refused([](TreeEnsemble& trees) { trees.first_node.pop_back(); }, "nodes");
   refused([](TreeEnsemble& trees) { trees.group_ends = {3}; }, "groups");
   NetworkModel network = random_network(random, shape.features, 3, shape, {2, 1});
-  network.transformations[1] = {TransformationKind::free_form, 0, 1, 0, "cube"};
-  CHECK_THROWS_WITH(make_ranker(model_of(shape.features, network)),
-                    Catch::Contains("unknown ranker function 'cube': use one of square, root"));
+  const ExpressionStep value = {ExpressionCode::feature, 0}, sum = {ExpressionCode::add};
+  std::vector<ExpressionStep> deep(max_expression_values + 1, value);
+  deep.resize(2 * deep.size() - 1, sum);
+  for (const std::vector<ExpressionStep>& bad : {std::vector<ExpressionStep>{},
+                                                 {value, sum},
+                                                 {value, value},
+                                                 {value, {static_cast<ExpressionCode>(15)}},
+                                                 deep}) {
+    network.transformations[1] = {TransformationKind::free_form, 0, 1, 0, bad};
+    CHECK_THROWS_WITH(make_ranker(model_of(shape.features, network)),
+                      Catch::Contains("transformation 1 of the ranker has an invalid expression"));
+  }
+  network.transformations[1].expression = {{ExpressionCode::feature, 99}};
+  CHECK_THROWS_WITH(make_ranker(model_of(shape.features, network)), Catch::Contains("reads feature 99"));
   network.transformations[1] = {};
   network.layers[1].weights.pop_back();
   CHECK_THROWS_WITH(make_ranker(model_of(shape.features, network)),

@@ -39,7 +39,10 @@ __device__ inline std::uint64_t all_warps() {
   return std::uint64_t{gridDim.x} * (threads / lanes_per_warp);
 }
 
-__device__ inline float transformed(const InputStep& step, float x) {
+/// The input that a step makes of a document.
+__device__ inline float transformed(const RankerView& ranker, const InputStep& step, const FeatureColumns& features,
+                                    std::size_t document) {
+  const float x = features.column(step.feature)[document];
   switch (step.kind) {
     case TransformationKind::linear:
       return apply_linear(x, step.parameters);
@@ -48,7 +51,8 @@ __device__ inline float transformed(const InputStep& step, float x) {
     case TransformationKind::bucket:
       return apply_bucket(x, step.parameters);
     case TransformationKind::free_form:
-      return apply_free_function(step.function, x, step.parameters);
+      return expression_value(ranker.expressions + step.first_step, step.steps,
+                              [&](std::uint32_t feature) { return features.column(feature)[document]; });
   }
   return x;
 }
@@ -105,8 +109,7 @@ struct MakeInputs {
       const std::size_t document = task % tiles * tile_documents + lane_id();
       if (what < ranker.num_steps) {
         const InputStep step = ranker.steps[what];
-        batch.inputs[step.row * batch.stride + document] =
-            transformed(step, batch.features.column(step.feature)[document]);
+        batch.inputs[step.row * batch.stride + document] = transformed(ranker, step, batch.features, document);
       } else {
         const std::uint32_t word = what - ranker.num_steps;
         batch.ranks[word * batch.stride + document] = rank_word(ranker, word, batch.features, document);

@@ -1,7 +1,6 @@
 #include "quern/gpu/rank/models/ranker_view.hpp"
 
 #include <bit>
-#include <tuple>
 
 #include "quern/gpu/rank/models/device_ranker.hpp"
 #include "quern/gpu/rank/models/ranker_tuning.hpp"
@@ -45,9 +44,7 @@ class ArraysMaker {
   void add(const NetworkModel& model) {
     made_.view.kind = RankerKind::network;
     for (const Transformation& transformation : model.transformations) add_step(transformation);
-    std::stable_sort(made_.steps.begin(), made_.steps.end(), [](const InputStep& a, const InputStep& b) {
-      return std::tie(a.kind, a.function) < std::tie(b.kind, b.function);
-    });
+    std::ranges::stable_sort(made_.steps, {}, &InputStep::kind);
     made_.view.num_steps = counted(made_.steps.size(), "transformations");
     add_trees(model.trees, true);
     made_.view.rows = counted(std::uint64_t{made_.view.num_steps} + made_.view.trees, "inputs");
@@ -57,10 +54,12 @@ class ArraysMaker {
   void add_step(const Transformation& from) {
     InputStep step;
     step.kind = from.kind;
-    if (from.kind == TransformationKind::free_form) step.function = free_function_named(from.function);
     step.feature = from.feature;
     step.row = counted(made_.steps.size(), "transformations");
     step.parameters = {from.p1, from.p2};
+    step.first_step = counted(made_.expressions.size(), "steps of expressions");
+    step.steps = counted(from.expression.size(), "steps of expressions");
+    made_.expressions.insert(made_.expressions.end(), from.expression.begin(), from.expression.end());
     made_.steps.push_back(step);
   }
 

@@ -6,12 +6,12 @@
 /// A model as kernels read it: plain pointers and numbers.
 namespace quern::gpu {
 
-/// A transformation of a feature, and its row of inputs.
+/// A transformation, and its row of inputs.
 struct InputStep {
   TransformationKind kind = TransformationKind::linear;
-  FreeFunction function = FreeFunction::square;  ///< for free-form transformations
   std::uint32_t feature = 0, row = 0;
   Parameters parameters;
+  std::uint32_t first_step = 0, steps = 0;  ///< of RankerView::expressions, for free-form transformations
 };
 
 /// A tree's input. Its categories are [first_category, first_category + categories) of RankerView::categories.
@@ -76,7 +76,8 @@ struct RankerView {
   std::uint32_t trees = 0;
   std::uint32_t rows = 0;  ///< inputs of the first layer
 
-  const InputStep* steps = nullptr;  ///< sorted by kind and function, so that neighbouring warps do the same
+  const InputStep* steps = nullptr;  ///< sorted by kind, so that neighbouring warps do the same
+  const ExpressionStep* expressions = nullptr;
   const ColumnView* columns = nullptr;
   std::uint32_t num_steps = 0, num_words = 0;  ///< columns are columns_per_word · num_words
   const float* tables = nullptr;
@@ -105,6 +106,7 @@ struct RankerView {
 /// A model as kernels read it, in host memory.
 struct RankerArrays {
   std::vector<InputStep> steps;
+  std::vector<ExpressionStep> expressions;
   std::vector<ColumnView> columns;
   std::vector<float> tables;
   std::vector<std::uint32_t> categories;
@@ -129,6 +131,7 @@ struct RankerArrays {
 template <class Visit>
 void visit_arrays(const RankerArrays& arrays, RankerView& view, Visit&& visit) {
   visit(arrays.steps, view.steps);
+  visit(arrays.expressions, view.expressions);
   visit(arrays.columns, view.columns);
   visit(arrays.tables, view.tables);
   visit(arrays.categories, view.categories);
