@@ -41,15 +41,18 @@ ScoreLine parse_line(std::string_view line, std::uint64_t number, const std::str
 
 }  // namespace
 
-void read_links(ByteSource& source, const std::function<void(std::string_view, std::string_view)>& visit) {
+void read_pairs(ByteSource& source, std::string_view columns,
+                const std::function<void(std::string_view, std::string_view, std::uint64_t)>& visit) {
   for_each_source_line(source, [&](std::string_view line, std::uint64_t number) {
     const std::size_t tab = line.find('\t');
-    if (tab == std::string_view::npos) fail_at_line(source.name(), number, "is not from<TAB>to: it has no tab");
-    const std::string_view from = trim(line.substr(0, tab)), to = trim(line.substr(tab + 1));
-    if (from.empty() || to.empty()) fail_at_line(source.name(), number, "is not from<TAB>to: a name is missing");
-    if (to.find('\t') != std::string_view::npos)
-      fail_at_line(source.name(), number, "is not from<TAB>to: it has a third column");
-    visit(from, to);
+    const auto fail = [&](const char* why) {
+      fail_at_line(source.name(), number, fmt::format("is not {}: {}", columns, why));
+    };
+    if (tab == std::string_view::npos) fail("it has no tab");
+    const std::string_view first = trim(line.substr(0, tab)), second = trim(line.substr(tab + 1));
+    if (first.empty() || second.empty()) fail("a name is missing");
+    if (second.find('\t') != std::string_view::npos) fail("it has a third column");
+    visit(first, second, number);
   });
 }
 

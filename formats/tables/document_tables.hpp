@@ -1,12 +1,15 @@
 #pragma once
 #include "quern/io/byte_source.hpp"
 
-/// Tables of documents that users supply: links (link_file.md) and scores (score_file.md).
+/// Tables of names that users supply: links (link_file.md), models of topics (topic_rankers.md) and scores
+/// (score_file.md).
 namespace quern {
 
-/// Reads lines `from<TAB>to` (link_file.md) and calls visit(from, to) for each; the views are valid during the call.
-/// Only one line is in memory. Throws CorruptFile, with file and line, if one is malformed.
-void read_links(ByteSource& source, const std::function<void(std::string_view, std::string_view)>& visit);
+/// Reads lines of two columns and calls visit(first, second, line number) for each; the views are valid during the
+/// call. `columns` is what messages say of a line, such as "from<TAB>to". Only one line is in memory. Throws
+/// CorruptFile, with file and line, if one is malformed.
+void read_pairs(ByteSource& source, std::string_view columns,
+                const std::function<void(std::string_view, std::string_view, std::uint64_t)>& visit);
 
 /// A line of a score file.
 struct ScoreLine {

@@ -41,6 +41,9 @@ struct RankerOptions {
   /// What a model without names numbers features from: 0 as arrays do, or 1 as files of features do. None: the model
   /// says it, unless it is a dump of XGBoost.
   std::optional<std::uint32_t> features_from = {};
+  /// For rerank_run(): path of a file that names other models for some topics (formats/tables/topic_rankers.md); empty:
+  /// none.
+  std::string by_topic = {};
   // On GPUs:
   std::optional<std::uint64_t> ranker_bytes = {};  ///< memory for models; none: an eighth
   /// Minimum documents that a GPU reranks together; none: depends on the model's size.

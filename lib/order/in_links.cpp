@@ -118,7 +118,7 @@ std::uint64_t for_each_line(ByteSource& source, const Resources& resources, Visi
   constexpr std::uint64_t progress_lines = 1 << 16;
   std::uint64_t lines = 0;
   resources.progress->start("read links", 0, "links");
-  read_links(source, [&](std::string_view from, std::string_view to) {
+  read_pairs(source, "from<TAB>to", [&](std::string_view from, std::string_view to, std::uint64_t) {
     visit(from, to);
     if (++lines % progress_lines == 0) resources.progress->add(progress_lines);
   });

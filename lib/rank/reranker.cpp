@@ -8,49 +8,6 @@
 
 namespace quern {
 
-Reranker::Reranker(std::vector<FeatureShard> shards, BoundModel model, std::string name, const FeatureMemory& memory)
-    : extractor_(std::move(shards), model.selection, memory),
-      model_(std::move(model.model)),
-      ranker_(make_ranker(model_)),
-      name_(std::move(name)) {}
-
-void Reranker::rerank(std::string_view query, std::vector<ScoredDocument>& documents, std::size_t k,
-                      Space& space) const {
-  score(extractor_.queries_of(query, space.analyzer), documents, space);
-  keep_best(documents, k);
-}
-
-void Reranker::score(std::span<const FeatureQuery> queries, std::span<ScoredDocument> documents, Space& space) const {
-  for (std::size_t from = 0; from < documents.size(); from += documents_at_once) {
-    const std::size_t count = std::min(documents_at_once, documents.size() - from);
-    space.candidates.clear();
-    for (std::size_t i = 0; i < count; ++i)
-      space.candidates.push_back({documents[from + i].docid, documents[from + i].score});
-    space.matrix.resize(extractor_.num_features(), count);
-    space.scores.resize(count);
-    extractor_.extract(queries, space.candidates, 0, space.matrix, space.features);
-    ranker_->score(space.matrix.columns(), space.scores);
-    for (std::size_t i = 0; i < count; ++i) set_score(documents[from + i], space.scores[i]);
-  }
-}
-
-void Reranker::set_score(ScoredDocument& document, double score) const {
-  if (std::isnan(score))
-    throw InvalidArgument("{}: the model gives docID {} a score that is not a number", name_, document.docid);
-  document.score = static_cast<float>(score);
-}
-
-void Reranker::keep_best(std::vector<ScoredDocument>& documents, std::size_t k) {
-  const auto is_better = [](const ScoredDocument& a, const ScoredDocument& b) {
-    return a.score != b.score ? a.score > b.score : a.docid < b.docid;
-  };
-  if (k < documents.size()) {
-    std::nth_element(documents.begin(), documents.begin() + static_cast<std::ptrdiff_t>(k), documents.end(), is_better);
-    documents.resize(k);
-  }
-  std::sort(documents.begin(), documents.end(), is_better);
-}
-
 namespace {
 
 /// Calls visit(feature), by reference, for each place in the function that reads a feature.
@@ -71,6 +28,86 @@ void for_each_read(NetworkModel& network, Visit&& visit) {
   }
   for_each_read(network.trees, visit);
 }
+
+/// Lets all models read the columns of their features together, and returns these.
+std::vector<std::uint32_t> join_selections(std::span<Reranker::NamedModel> models) {
+  std::vector<std::uint32_t> selection;
+  std::vector<ModelFeature> features;
+  for (auto& [bound, name] : models) {
+    std::vector<std::uint32_t> columns;
+    for (std::size_t i = 0; i < bound.selection.size(); ++i) {
+      const auto known = std::ranges::find(selection, bound.selection[i]);
+      columns.push_back(static_cast<std::uint32_t>(known - selection.begin()));
+      if (known != selection.end()) continue;
+      selection.push_back(bound.selection[i]);
+      features.push_back(bound.model.features[i]);
+    }
+    std::visit([&](auto& function) { for_each_read(function, [&](std::uint32_t& read) { read = columns.at(read); }); },
+               bound.model.function);
+  }
+  for (auto& [bound, name] : models) bound.model.features = features;
+  return selection;
+}
+
+std::vector<Reranker::NamedModel> one_model(BoundModel model, std::string name) {
+  std::vector<Reranker::NamedModel> models;
+  models.push_back({std::move(model), std::move(name)});
+  return models;
+}
+
+}  // namespace
+
+Reranker::Reranker(std::vector<FeatureShard> shards, BoundModel model, std::string name, const FeatureMemory& memory)
+    : Reranker(std::move(shards), one_model(std::move(model), std::move(name)), memory) {}
+
+Reranker::Reranker(std::vector<FeatureShard> shards, std::vector<NamedModel> models, const FeatureMemory& memory)
+    : extractor_(std::move(shards), join_selections(models), memory) {
+  for (auto& [bound, name] : models) {
+    std::unique_ptr<Ranker> ranker = make_ranker(bound.model);
+    models_.push_back({std::move(bound.model), std::move(ranker), std::move(name)});
+  }
+}
+
+void Reranker::rerank(std::string_view query, std::vector<ScoredDocument>& documents, std::size_t k, Space& space,
+                      std::uint32_t model) const {
+  score(extractor_.queries_of(query, space.analyzer), documents, space, model);
+  keep_best(documents, k);
+}
+
+void Reranker::score(std::span<const FeatureQuery> queries, std::span<ScoredDocument> documents, Space& space,
+                     std::uint32_t model) const {
+  for (std::size_t from = 0; from < documents.size(); from += documents_at_once) {
+    const std::size_t count = std::min(documents_at_once, documents.size() - from);
+    space.candidates.clear();
+    for (std::size_t i = 0; i < count; ++i)
+      space.candidates.push_back({documents[from + i].docid, documents[from + i].score});
+    space.matrix.resize(extractor_.num_features(), count);
+    space.scores.resize(count);
+    extractor_.extract(queries, space.candidates, 0, space.matrix, space.features);
+    models_[model].ranker->score(space.matrix.columns(), space.scores);
+    for (std::size_t i = 0; i < count; ++i) set_score(documents[from + i], space.scores[i], model);
+  }
+}
+
+void Reranker::set_score(ScoredDocument& document, double score, std::uint32_t model) const {
+  if (std::isnan(score))
+    throw InvalidArgument("{}: the model gives docID {} a score that is not a number", models_[model].name,
+                          document.docid);
+  document.score = static_cast<float>(score);
+}
+
+void Reranker::keep_best(std::vector<ScoredDocument>& documents, std::size_t k) {
+  const auto is_better = [](const ScoredDocument& a, const ScoredDocument& b) {
+    return a.score != b.score ? a.score > b.score : a.docid < b.docid;
+  };
+  if (k < documents.size()) {
+    std::nth_element(documents.begin(), documents.begin() + static_cast<std::ptrdiff_t>(k), documents.end(), is_better);
+    documents.resize(k);
+  }
+  std::sort(documents.begin(), documents.end(), is_better);
+}
+
+namespace {
 
 /// Numbers of Quern's features by name.
 std::unordered_map<std::string_view, std::uint32_t> features_by_name() {

@@ -22,14 +22,21 @@ BoundModel bind_features(RankerModel model, std::span<const std::uint32_t> list,
                          std::optional<std::uint32_t> features_from = {});
 
 /// The second stage: reorders a query's results by a learned model, over all shards of an index or the whole index.
-/// Threads may share one, each with its own Space.
+/// Queries may have different models, which are numbered from 0. Threads may share one, each with its own Space.
 class Reranker {
  public:
   /// Documents whose features are computed at a time: few enough to stay in the cache.
   static constexpr std::size_t documents_at_once = 128;
 
-  /// Indexes, forward files and memory must outlive the object. `name`: the model's, for messages. Throws
-  /// InvalidArgument like make_ranker() and FeatureExtractor.
+  struct NamedModel {
+    BoundModel bound;
+    std::string name;  ///< for messages
+  };
+
+  /// Indexes, forward files and memory must outlive the object. Throws InvalidArgument like make_ranker() and
+  /// FeatureExtractor.
+  Reranker(std::vector<FeatureShard> shards, std::vector<NamedModel> models,
+           const FeatureMemory& memory = unlimited_feature_memory);
   Reranker(std::vector<FeatureShard> shards, BoundModel model, std::string name,
            const FeatureMemory& memory = unlimited_feature_memory);
 
@@ -47,24 +54,31 @@ class Reranker {
   /// Replaces the first-stage scores of a query's documents by the model's, as float32, and keeps the k best: by
   /// decreasing score, ties by lower docID. Throws InvalidArgument if a score is NaN, or the memory is too small for a
   /// document.
-  void rerank(std::string_view query, std::vector<ScoredDocument>& documents, std::size_t k, Space& space) const;
+  void rerank(std::string_view query, std::vector<ScoredDocument>& documents, std::size_t k, Space& space,
+              std::uint32_t model = 0) const;
 
   /// The steps of rerank(), for callers that divide a query's documents among threads: the scores of some documents,
   /// which don't depend on the division, for what the extractor's queries_of() returns; and the order of all.
-  void score(std::span<const FeatureQuery> queries, std::span<ScoredDocument> documents, Space& space) const;
+  void score(std::span<const FeatureQuery> queries, std::span<ScoredDocument> documents, Space& space,
+             std::uint32_t model = 0) const;
   /// Sets a document's score to the model's. Throws InvalidArgument if it is NaN.
-  void set_score(ScoredDocument& document, double score) const;
+  void set_score(ScoredDocument& document, double score, std::uint32_t model = 0) const;
   static void keep_best(std::vector<ScoredDocument>& documents, std::size_t k);
 
   const FeatureExtractor& extractor() const { return extractor_; }
-  /// The model, which reads the extractor's columns.
-  const RankerModel& model() const { return model_; }
+  std::size_t num_models() const { return models_.size(); }
+  /// A model, which reads the extractor's columns: the features of all models.
+  const RankerModel& model(std::uint32_t number = 0) const { return models_[number].model; }
 
  private:
+  struct Model {
+    RankerModel model;
+    std::unique_ptr<Ranker> ranker;
+    std::string name;
+  };
+
+  std::vector<Model> models_;
   FeatureExtractor extractor_;
-  RankerModel model_;
-  std::unique_ptr<Ranker> ranker_;
-  std::string name_;
 };
 
 }  // namespace quern

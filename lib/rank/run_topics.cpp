@@ -46,7 +46,8 @@ void rerank_large(const Reranker& reranker, TopicResults& topic, std::size_t k, 
   constexpr std::size_t at_once = Reranker::documents_at_once;
   tbb::parallel_for(std::size_t{0}, (documents.size() + at_once - 1) / at_once, [&](std::size_t i) {
     const std::size_t from = i * at_once;
-    reranker.score(queries, documents.subspan(from, std::min(at_once, documents.size() - from)), spaces.local());
+    reranker.score(queries, documents.subspan(from, std::min(at_once, documents.size() - from)), spaces.local(),
+                   topic.model);
   });
   Reranker::keep_best(topic.documents, k);
 }
@@ -300,7 +301,7 @@ RerankReport rerank_topics(const Reranker& reranker, std::span<TopicResults> top
       resources.progress->add(1);
     }
     tbb::parallel_for(std::size_t{0}, small.size(), [&](std::size_t i) {
-      reranker.rerank(small[i]->text, small[i]->documents, k, spaces.local());
+      reranker.rerank(small[i]->text, small[i]->documents, k, spaces.local(), small[i]->model);
       resources.progress->add(1);
     });
     figures.seconds = seconds_since(begun);

@@ -15,6 +15,7 @@ struct TopicResults {
   std::string text;
   std::vector<ScoredDocument> documents;      ///< in the run's order
   std::vector<std::int32_t> relevances = {};  ///< of the documents, 0 if not judged; empty without judgements
+  std::uint32_t model = 0;                    ///< that reranks it
 
   /// What it takes in memory.
   std::uint64_t bytes() const {

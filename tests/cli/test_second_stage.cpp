@@ -110,6 +110,48 @@ TEST_CASE("features are the same with any number of threads, and chosen by name"
   CHECK(run_quern({"features", "-q", sample.topics, "--run", sample.run}).exit_status == 2);
 }
 
+TEST_CASE("topics may have models of their own", "[cli][second_stage]") {
+  const ForwardSample sample;
+  const std::string longest = sample.folder.write("long.txt", "## Coordinate Ascent\n28:1.0\n"),
+                    titles = sample.folder.write("titles.txt", "## Coordinate Ascent\n1:2.0\n5:-1.5\n"),
+                    table = sample.folder.path("by-topic.tsv");
+  const auto reranked = [&](const std::string& model, CommandLine more = {}) {
+    CommandLine command{"rerank", sample.index, "--run", sample.run, "-q", sample.topics, "--ranker", model, "-j", "2"};
+    command.insert(command.end(), more.begin(), more.end());
+    return run_quern(command);
+  };
+  const std::string by_length = reranked(sample.model).out, by_longest = reranked(longest).out,
+                    by_title = reranked(titles).out;
+  std::vector<std::string> topics;
+  for (const RunRow& row : rows_of(by_length))
+    if (topics.empty() || topics.back() != row.qid) topics.push_back(row.qid);
+  REQUIRE(topics.size() > 4);
+  sample.folder.write("by-topic.tsv", topics[3] + "\t" + longest + "\r\n\n" + topics[0] + "\t" + titles + "\n" +
+                                          topics[1] + "\t" + longest + "\n" + topics[4] + " \t " + sample.model +
+                                          "\nnever\t" + longest);
+  const auto mixed = reranked(sample.model, {"--rankers", table});
+  CHECK(contains(mixed.err, table + ": names 5 topics, of which the run has 4"));
+  std::string expected;
+  for (const std::string& topic : topics) {
+    const std::string& from = topic == topics[3] || topic == topics[1] ? by_longest
+                              : topic == topics[0]                     ? by_title
+                                                                       : by_length;
+    for (const std::string& line : lines_of(from))
+      if (line.starts_with(topic + ' ')) expected += line + '\n';
+  }
+  CHECK(mixed.out == expected);
+  const auto refused = [&](const std::string& lines, const std::string& why) {
+    sample.folder.write("by-topic.tsv", lines);
+    const auto run = reranked(sample.model, {"--rankers", table});
+    CHECK(run.exit_status != 0);
+    CHECK(contains(run.err, why));
+  };
+  refused("1\t" + longest + "\n1\t" + longest + "\n", "line 2: topic 1 has a model already");
+  refused("1 " + longest + "\n", "line 1: is not topic<TAB>model: it has no tab");
+  refused("1\tnothing.txt\n", "nothing.txt");
+  refused("1\t" + sample.topics + "\n", "topics.txt");
+}
+
 TEST_CASE("rerank and query --ranker give the same run, in the order of the model", "[cli][second_stage]") {
   const ForwardSample sample;
   const std::string reranked =

@@ -21,7 +21,8 @@ void read_tables() {
     const OwnWork own;
     return ByteSource::from_memory(long_name, text);
   };
-  read_links(*source("http://a.example/first\thttp://a.example/second\n"), [](std::string_view, std::string_view) {});
+  read_pairs(*source("http://a.example/first\thttp://a.example/second\n"), "from<TAB>to",
+             [](std::string_view, std::string_view, std::uint64_t) {});
   read_scores(*source("http://a.example/first 0.5\n"), [](const ScoreLine&) {});
   parse_measured_points("c,1,2\nt,1,2\ndq,1,2\n", long_name);
   const auto model = [](const char* text) {

@@ -20,8 +20,8 @@ using Scores = std::vector<std::pair<std::string, float>>;
 
 Pairs links_of(const std::string& bytes) {
   Pairs links;
-  read_links(*ByteSource::from_memory("links.tsv", bytes),
-             [&](std::string_view from, std::string_view to) { links.emplace_back(from, to); });
+  read_pairs(*ByteSource::from_memory("links.tsv", bytes), "from<TAB>to",
+             [&](std::string_view from, std::string_view to, std::uint64_t) { links.emplace_back(from, to); });
   return links;
 }
 
@@ -36,6 +36,8 @@ Scores scores_of(const std::string& bytes) {
 
 TEST_CASE("The examples of the pages on links and scores are read", "[format][links]") {
   const Pairs links = links_of(testing::page_block("tables/link_file.md", "links"));
+  CHECK(links_of(testing::page_block("tables/topic_rankers.md", "rankers")) ==
+        Pairs{{"51", "short.txt"}, {"53", "long.txt"}});
   CHECK(links == Pairs{{"M-1", "M-3"},
                        {"http://www.mill.example/wheel", "HTTP://WWW.mill.example:80/%73tone#top"},
                        {"M-1", "http://elsewhere.example/"}});

@@ -135,6 +135,43 @@ TEST_CASE("a GPU reranks as the CPU does, with models of all kinds, over shards 
   }
 }
 
+TEST_CASE("models of topics share a GPU's memory for models", "[gpu][second_stage]") {
+  SKIP_WITHOUT_GPU();
+  const FeatureSite site(24, 70);
+  RandomBits random(24);
+  NoProgress progress;
+  Resources resources;
+  resources.threads = 1;
+  std::vector<Reranker::NamedModel> models;
+  for (const BoundModel& model : models_of_each_kind()) models.push_back({model, "model"});
+  const Reranker on_cpu(site.whole(), models);
+  std::uint64_t largest = 0, sum = 0;
+  for (std::uint32_t i = 0; i < on_cpu.num_models(); ++i) {
+    const std::uint64_t bytes = gpu::MemoryAccount::rounded(gpu::make_ranker_arrays(on_cpu.model(i)).bytes());
+    largest = std::max(largest, bytes);
+    sum += bytes;
+  }
+  std::vector<TopicResults> topics = random_topics(site, random, 14);
+  for (std::size_t i = 0; i < topics.size(); ++i) topics[i].model = static_cast<std::uint32_t>(i % models.size());
+  std::vector<TopicResults> expected = topics;
+  quern::rerank_topics(on_cpu, expected, 20, resources);
+  for (const std::uint64_t bytes : {largest, sum}) {
+    gpu::GpuRerankOptions options;
+    options.fewest_documents = 1;
+    options.cpu_goes_on = false;
+    options.ranker_bytes = bytes;
+    const gpu::GpuReranker reranker(on_cpu, options, progress);
+    for (int turn = 0; turn < 2; ++turn) {
+      std::vector<TopicResults> found = topics;
+      gpu::rerank_topics(reranker, found, 20, resources);
+      require_same_topics(found, expected);
+    }
+    CHECK(reranker.counts().without_room == 0);
+    CHECK((reranker.counts().models.loads == models.size()) == (bytes == sum));
+    CHECK((reranker.counts().models.evictions == 0) == (bytes == sum));
+  }
+}
+
 TEST_CASE("the CPU reranks documents that don't fit a GPU, and few documents", "[gpu][second_stage]") {
   SKIP_WITHOUT_GPU();
   const FeatureSite site(22, 80);

@@ -74,6 +74,8 @@ void add_rerank_command(CLI::App& program) {
   add_shards_argument(command, arguments.indexes)->required();
   add_run_options(command, arguments.run);
   add_ranker_options(command, arguments.ranker)->required();
+  add_input_option(command, "--rankers", arguments.ranker.by_topic, "FILE",
+                   "Lines TOPIC<TAB>MODEL: models for these topics in place of --ranker's");
   add_number_option(command, "-k", arguments.k, "N", "Results per topic in the new run", 1, end_docid);
   add_device_option(command, arguments.device, devices_one_at_a_time);
   add_gpu_option(command, arguments.placement.gpu);
@@ -88,6 +90,8 @@ void add_rerank_command(CLI::App& program) {
             {{"quern rerank my.quern --run first.run -q topics.txt --ranker model.txt -o second.run"},
              {"quern rerank my.quern --run first.run -q topics.txt --ranker model.txt --features 'body.*,title.*'",
               "With a model that was trained with these features"},
+             {"quern rerank my.quern --run first.run -q topics.txt --ranker model.txt --rankers by-topic.tsv",
+              "With other models for some topics"},
              {"quern rerank my.quern --run first.run -q topics.txt --ranker model.txt --device auto -o second.run",
               "On a GPU, if there is one: the same scores"}});
 }

@@ -77,7 +77,7 @@ constexpr Heading headings[] = {
      {"queries query queries-format algorithm algorithms k filter method methods", "ks batch-wait train",
       "id-field text-field query-scale queries-limit visits levels segment no-cpu cpu-methods"}},
     {"Scoring", {"scorer", "scores", "k1 b idf alpha no-early-termination early-termination"}},
-    {"Second stage", {"ranker rerank run", "features qrels", "features-from ranker-memory gpu-from fast-math list"}},
+    {"Second stage", {"ranker rerank run", "features qrels rankers", "features-from ranker-memory gpu-from fast-math list"}},
     {"GPU",
      {"device gpu-memory strategies", "gpus plan gpu-options",
       "gpu strategy batch batches transfer bucketing one-by-one limits"}},

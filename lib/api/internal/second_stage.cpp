@@ -7,6 +7,8 @@
 #include "quern/api/internal/processors.hpp"
 #include "quern/formats/queries/run_file.hpp"
 #include "quern/formats/rankers/model_format.hpp"
+#include "quern/formats/tables/document_tables.hpp"
+#include "quern/formats/tables/text_lines.hpp"
 #include "quern/io/byte_source.hpp"
 #include "quern/rank/features/feature_extractor.hpp"
 #include "quern/rank/features/feature_list.hpp"
@@ -55,13 +57,39 @@ FeatureTable Features::compute(std::string_view text, std::span<const Hit> docum
   });
 }
 
+namespace {
+
+/// Limit of models for one run: all of them stay in memory.
+constexpr std::size_t max_models = 1000;
+
+/// The models of the options, the default one first; fills the numbers of those of topics (topic_rankers.md).
+std::vector<quern::Reranker::NamedModel> read_models(const RankerOptions& options,
+                                                     std::map<std::string, std::uint32_t>& by_topic) {
+  std::vector<std::string> paths = {options.model};
+  if (!options.by_topic.empty()) {
+    const std::unique_ptr<ByteSource> source = ByteSource::open(options.by_topic);
+    read_pairs(*source, "topic<TAB>model", [&](std::string_view qid, std::string_view path, std::uint64_t line) {
+      const auto known = std::ranges::find(paths, path);
+      if (!by_topic.emplace(qid, known - paths.begin()).second)
+        fail_at_line(source->name(), line, fmt::format("topic {} has a model already; remove one of them", qid));
+      if (known == paths.end()) paths.emplace_back(path);
+      if (paths.size() > max_models)
+        fail_at_line(source->name(), line, fmt::format("names more than {} models", max_models));
+    });
+  }
+  std::vector<quern::Reranker::NamedModel> models;
+  for (const std::string& path : paths)
+    models.push_back(
+        {bind_features(read_ranker(path), select_features(options.features), path, options.features_from), path});
+  return models;
+}
+
+}  // namespace
+
 SecondStage::SecondStage(const RankerOptions& ranker, const IndexShards& shards)
     : options_(ranker),
       forwards_(open_forwards(shards)),
-      reranker_(feature_shards(shards, forwards_),
-                bind_features(read_ranker(ranker.model), select_features(ranker.features), ranker.model,
-                              ranker.features_from),
-                ranker.model, memory_),
+      reranker_(feature_shards(shards, forwards_), read_models(ranker, by_topic_), memory_),
       spaces_([this] { return quern::Reranker::Space(reranker_); }) {}
 
 void SecondStage::use_gpu(QueryDevice device, gpu::GpuRerankOptions options, Progress& progress) {
@@ -99,7 +127,9 @@ ManifestJson figures_of(const gpu::GpuRerankCounts& counts) {
   return {{"documents_on_gpu", counts.documents_on_gpu},
           {"documents_on_cpu", counts.documents_on_cpu},
           {"batches", counts.batches},
-          {"without_room", counts.without_room}};
+          {"without_room", counts.without_room},
+          {"models_loaded", counts.models.loads},
+          {"models_evicted", counts.models.evictions}};
 }
 
 namespace {
@@ -375,8 +405,18 @@ SecondStageReport rerank_run(const Index& index, const FirstStage& first_stage, 
     RunTopics topics = read_run_topics(first_stage, shards, memory.pages, resources, report.topics);
     resources->progress->start("rerank", report.topics, "topics");
     RerankRun run(stage, k, tag, shards, memory, resources, write);
-    topics.for_each([&](TopicResults topic) { run.add(std::move(topic)); });
+    std::size_t topics_with_models = 0;
+    topics.for_each([&](TopicResults topic) {
+      if (const std::uint32_t* const model = stage.model_of(topic.qid)) {
+        topic.model = *model;
+        ++topics_with_models;
+      }
+      run.add(std::move(topic));
+    });
     run.finish();
+    if (topics_with_models < stage.topics_with_models() && placement.notice)
+      placement.notice(fmt::format("{}: names {}, of which the run has {}", ranker.by_topic,
+                                   count_text(stage.topics_with_models(), "topic"), topics_with_models));
     resources->progress->finish();
     report.documents = run.figures().documents;
     report.seconds = run.figures().seconds;

@@ -1,6 +1,8 @@
 #pragma once
 #include <tbb/enumerable_thread_specific.h>
 
+#include <map>
+
 #include "quern/api/second_stage.hpp"
 #include "quern/formats/forward_file.hpp"
 #include "quern/formats/index_shards.hpp"
@@ -14,10 +16,10 @@
 
 namespace quern::api {
 
-/// A learned model that reranks results of an index, or of all its shards. Many threads may use it at once.
+/// Learned models that rerank results of an index, or of all its shards. Many threads may use them at once.
 class SecondStage {
  public:
-  /// The shards must stay. Throws as ForwardReader::open() and quern::Reranker do.
+  /// The shards must stay. Throws as ForwardReader::open(), quern::Reranker and read_pairs() do.
   SecondStage(const RankerOptions& ranker, const IndexShards& shards);
 
   /// The divisor of a command's memory that gives the second stage's part.
@@ -37,7 +39,14 @@ class SecondStage {
   /// Null: on the CPU.
   const gpu::GpuReranker* on_gpu() const { return on_gpu_.get(); }
 
-  /// As quern::Reranker::rerank(); returns its time in microseconds.
+  /// The number of the model that the options name for a topic; null if they name none.
+  const std::uint32_t* model_of(const std::string& qid) const {
+    const auto found = by_topic_.find(qid);
+    return found == by_topic_.end() ? nullptr : &found->second;
+  }
+  std::size_t topics_with_models() const { return by_topic_.size(); }
+
+  /// As quern::Reranker::rerank(), with model 0; returns its time in microseconds.
   double rerank(std::string_view query, std::vector<ScoredDocument>& documents, std::size_t k) const;
   /// As rerank_topics().
   RerankReport rerank(std::span<TopicResults> topics, std::size_t k, const Resources& resources) const;
@@ -46,6 +55,7 @@ class SecondStage {
   RankerOptions options_;
   std::vector<ForwardReader> forwards_;
   FeatureMemory memory_;
+  std::map<std::string, std::uint32_t> by_topic_;  ///< models by topic
   quern::Reranker reranker_;
   std::unique_ptr<gpu::GpuReranker> on_gpu_;
   mutable tbb::enumerable_thread_specific<quern::Reranker::Space> spaces_;

@@ -58,8 +58,6 @@ std::vector<TopicGroup> groups_of(std::span<TopicResults> topics, std::uint64_t 
 GpuReranker::GpuReranker(const Reranker& on_cpu, const GpuRerankOptions& options, Progress& progress)
     : on_cpu_(on_cpu),
       options_(options),
-      fewest_documents_(
-          options.fewest_documents.value_or(std::min(fewest_gpu_documents(on_cpu.model()), fewest_with_features))),
       limits_(limits_of(options)),
       on_gpu_(memory_of(options)),
       pinned_(options.pinned_bytes.value_or(std::numeric_limits<std::uint64_t>::max())),
@@ -69,6 +67,9 @@ GpuReranker::GpuReranker(const Reranker& on_cpu, const GpuRerankOptions& options
         return std::make_unique<RerankFlight>(options_.gpu, on_cpu_.extractor(), documents_.get(), limits_, on_gpu_,
                                               pinned_);
       }) {
+  for (std::uint32_t model = 0; model < on_cpu.num_models(); ++model)
+    fewest_documents_.push_back(
+        options.fewest_documents.value_or(std::min(fewest_gpu_documents(on_cpu.model(model)), fewest_with_features)));
   on_gpu_.set_limit(on_gpu_.limit() - ranker_bytes_);
   if (!options.keeps_documents || DocumentWords::bytes_needed(on_cpu.extractor()) > on_gpu_.limit() / 2) return;
   try {
@@ -145,9 +146,20 @@ class GpuReranker::Pass {
 };
 
 void GpuReranker::rerank(std::span<const RerankJob> jobs, std::size_t k, Reranker::Space& space) const {
+  std::vector<RerankJob> by_model(jobs.begin(), jobs.end());
+  std::ranges::stable_sort(by_model, {}, &RerankJob::model);
+  for (auto first = by_model.begin(); first != by_model.end();) {
+    const auto end = std::ranges::upper_bound(first, by_model.end(), first->model, {}, &RerankJob::model);
+    rerank_with_one({first, end}, k, space);
+    first = end;
+  }
+}
+
+/// Reranks jobs of one model.
+void GpuReranker::rerank_with_one(std::span<const RerankJob> jobs, std::size_t k, Reranker::Space& space) const {
   std::size_t documents = 0;
   for (const RerankJob& job : jobs) documents += job.documents->size();
-  if (documents >= fewest_documents_ && !failed_) {
+  if (documents >= fewest_documents_[jobs.front().model] && !failed_) {
     try {
       if (try_gpu(jobs, k, space)) return;
     } catch (const GpuOutOfMemory&) {
@@ -163,7 +175,7 @@ void GpuReranker::rerank(std::span<const RerankJob> jobs, std::size_t k, Reranke
 
 /// False, with all jobs unchanged, if the CPU must do them.
 bool GpuReranker::try_gpu(std::span<const RerankJob> jobs, std::size_t k, Reranker::Space& space) const {
-  const std::shared_ptr<const DeviceRanker> ranker = rankers_.find(on_cpu_.model());
+  const std::shared_ptr<const DeviceRanker> ranker = rankers_.find(on_cpu_.model(jobs.front().model));
   if (ranker == nullptr) throw GpuOutOfMemory("the model does not fit in the GPU's memory");
   Pass pass(*this, *ranker, jobs.size());
   std::vector<bool> is_taken(jobs.size());
@@ -182,7 +194,8 @@ bool GpuReranker::try_gpu(std::span<const RerankJob> jobs, std::size_t k, Rerank
       continue;
     }
     documents_on_gpu_ += documents.size();
-    for (std::size_t d = 0; d < documents.size(); ++d) on_cpu_.set_score(documents[d], pass.scores(i)[d]);
+    for (std::size_t d = 0; d < documents.size(); ++d)
+      on_cpu_.set_score(documents[d], pass.scores(i)[d], jobs[i].model);
     Reranker::keep_best(documents, k);
   }
   return true;
@@ -200,7 +213,7 @@ RerankReport rerank_topics(const GpuReranker& reranker, std::span<TopicResults> 
     const std::vector<TopicGroup> groups = groups_of(topics, figures.documents, resources.threads);
     tbb::parallel_for(std::size_t{0}, groups.size(), [&](std::size_t i) {
       std::vector<RerankJob> jobs;
-      for (TopicResults& topic : groups[i]) jobs.push_back({topic.text, &topic.documents});
+      for (TopicResults& topic : groups[i]) jobs.push_back({topic.text, &topic.documents, topic.model});
       reranker.rerank(jobs, k, spaces.local());
       resources.progress->add(groups[i].size());
     });

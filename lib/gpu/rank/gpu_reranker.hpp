@@ -12,6 +12,7 @@ namespace quern::gpu {
 struct RerankJob {
   std::string_view query;
   std::vector<ScoredDocument>* documents = nullptr;
+  std::uint32_t model = 0;  ///< of Reranker
 };
 
 struct GpuRerankOptions {
@@ -35,6 +36,7 @@ struct GpuRerankCounts {
   std::uint64_t documents_on_gpu = 0, documents_on_cpu = 0;
   std::uint64_t batches = 0;       ///< of the GPU
   std::uint64_t without_room = 0;  ///< documents on the CPU because the model or batch did not fit the GPU
+  RankerCache::Counts models;
 };
 
 /// The second stage on a GPU: features, transformations and model, with the CPU's bits. Small calls, queries of very
@@ -55,7 +57,9 @@ class GpuReranker {
   std::uint64_t bytes_left() const { return on_gpu_.left() + ranker_bytes_; }
   /// Whether the GPU has failed, so the CPU does all work.
   bool has_failed() const { return failed_; }
-  GpuRerankCounts counts() const { return {documents_on_gpu_, documents_on_cpu_, batches_, without_room_}; }
+  GpuRerankCounts counts() const {
+    return {documents_on_gpu_, documents_on_cpu_, batches_, without_room_, rankers_.counts()};
+  }
 
  private:
   struct JobRange {
@@ -65,13 +69,14 @@ class GpuReranker {
 
   void rerank_on_cpu(const RerankJob& job, std::size_t k, Reranker::Space& space) const {
     documents_on_cpu_ += job.documents->size();
-    on_cpu_.rerank(job.query, *job.documents, k, space);
+    on_cpu_.rerank(job.query, *job.documents, k, space, job.model);
   }
+  void rerank_with_one(std::span<const RerankJob> jobs, std::size_t k, Reranker::Space& space) const;
   bool try_gpu(std::span<const RerankJob> jobs, std::size_t k, Reranker::Space& space) const;
 
   const Reranker& on_cpu_;
   const GpuRerankOptions options_;
-  const std::size_t fewest_documents_;
+  std::vector<std::size_t> fewest_documents_;  ///< by model
   const FeatureBatchLimits limits_;
   mutable MemoryAccount on_gpu_, pinned_;
   const std::uint64_t ranker_bytes_;                ///< for models

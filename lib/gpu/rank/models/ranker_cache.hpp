@@ -18,6 +18,9 @@ class ModelPlaces {
 
   explicit ModelPlaces(std::uint64_t bytes) : left_(bytes) {}
 
+  std::uint64_t loads() const { return loads_; }
+  std::uint64_t evictions() const { return evictions_; }
+
   /// The model with this key, which prepare() prepares for loading if necessary, but not again for a refused one that
   /// still does not fit. Null if models in use leave too little memory.
   template <class Prepare>
@@ -59,6 +62,7 @@ class ModelPlaces {
       refused_[key] = wanted.bytes;
       return nullptr;
     }
+    ++loads_;
     left_ -= wanted.bytes;
     refused_.erase(key);
     models_.push_front({key, wanted.bytes, loaded});
@@ -71,13 +75,14 @@ class ModelPlaces {
     const auto last =
         std::find_if(models_.rbegin(), models_.rend(), [](const Model& model) { return !model.in_use(); });
     if (last == models_.rend()) return false;
+    ++evictions_;
     left_ += last->bytes;
     places_.erase(last->key);
     models_.erase(std::next(last).base());
     return true;
   }
 
-  std::uint64_t left_;
+  std::uint64_t left_, loads_ = 0, evictions_ = 0;
   std::list<Model> models_;  ///< those used last first
   std::unordered_map<const void*, typename std::list<Model>::iterator> places_;
   std::unordered_map<const void*, std::uint64_t> refused_;  ///< their bytes
@@ -95,6 +100,15 @@ class RankerCache {
   /// it. Null if the models in use leave too little memory. `model` is identified by its address, and must outlive the
   /// cache. Throws InvalidArgument if check_model() does; CudaError.
   std::shared_ptr<const DeviceRanker> find(const RankerModel& model);
+
+  struct Counts {
+    std::uint64_t loads = 0, evictions = 0;
+  };
+  /// Models loaded and evicted so far.
+  Counts counts() {
+    const std::lock_guard lock(mutex_);
+    return {places_.loads(), places_.evictions()};
+  }
 
  private:
   const unsigned gpu_;
