@@ -91,12 +91,32 @@ class HostIntersection {
       });
       return;
     }
+    if (kernels == IntersectKernels::serial) return run_serially();
     static gpu::MergeFindShared<V> shared;
     if (kernels == IntersectKernels::merge_find)
       emulated::run(2, gpu::plain_threads, [&] { gpu::MergeFindBlock<coding, V>(index_, view, shared).run(); });
     else
       emulated::run(2, gpu::plain_threads, [&] { gpu::SkippingWarp<coding, V>(index_, view, own_buffer<V>()).run(); });
     emulated::run(2, gpu::plain_threads, [&] { gpu::probe_items(view); });
+  }
+
+  /// The scan is the host's.
+  void run_serially() {
+    constexpr std::uint32_t tile = 64;
+    const auto tiles = [](std::uint32_t items) { return (items + tile - 1) / tile; };
+    std::vector<std::uint32_t> memory(gpu::serial_words(arrays_, tiles), 0xdeadbeef);
+    gpu::for_each_serial_step(arrays_, view, memory.data(), [&](const gpu::SerialStep& step) {
+      const std::uint32_t blocks = (step.size + gpu::batched_threads - 1) / gpu::batched_threads;
+      if (blocks > 0) emulated::run(blocks, gpu::batched_threads, [&] { gpu::search_serially(view, step); });
+      std::uint32_t found = 0;
+      for (std::uint32_t i = 0; i < step.size; ++i) {
+        if (i % tile == 0) step.tile_sums[i / tile] = found;
+        step.offsets[i] = found - step.tile_sums[i / tile];
+        found += step.kept[i];
+      }
+      *step.count = found;
+      if (blocks > 0) emulated::run(blocks, gpu::batched_threads, [&] { gpu::compact_serially(view, step, tile); });
+    });
   }
 
   /// Appends the documents found to each query's results, as packing does.

@@ -229,9 +229,9 @@ void add_gpu_intersect_bench(CLI::App& bench) {
                     0u, gpu::max_merge_find_levels);
   add_value_option(command, "--bucketing", arguments.bucketing, switches,
                    "Group queries into batches by the length of their shortest lists (default: on for batched)");
-  add_value_option(
-      command, "--transfer", arguments.transfers, transfers_of_results,
-      "For batched and hash-segments: how results are transferred (default: whole for batched, else packed)");
+  add_value_option(command, "--transfer", arguments.transfers, transfers_of_results,
+                   "For batched, serial and hash-segments: how results are transferred (default: packed for "
+                   "hash-segments, else whole)");
   add_gpu_option(command, arguments.gpu);
   add_gpu_memory_options(command, arguments.gpu_memory);
   add_settings_option(command, "--gpu-options", "GPU settings", [&arguments = arguments](CLI::App& settings) {

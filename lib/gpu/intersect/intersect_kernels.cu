@@ -120,6 +120,16 @@ __global__ void __launch_bounds__(plain_threads) run_hash_segments(const __grid_
   answer_by_hash_segments(batch, ThreadBlockScan<plain_threads>(temp), blockIdx.x);
 }
 
+__global__ void __launch_bounds__(batched_threads)
+    run_serial_search(const __grid_constant__ IntersectView batch, const __grid_constant__ SerialStep step) {
+  search_serially(batch, step);
+}
+
+__global__ void __launch_bounds__(batched_threads)
+    run_serial_compaction(const __grid_constant__ IntersectView batch, const __grid_constant__ SerialStep step) {
+  compact_serially(batch, step, items_per_tile);
+}
+
 }  // namespace
 
 void clear_places(const IntersectView& batch, cudaStream_t stream) {
@@ -140,6 +150,26 @@ void intersect_batched(const IntersectView& batch, cudaStream_t stream) {
 
 void intersect_hash_segments(const IntersectView& batch, cudaStream_t stream) {
   launch(run_hash_segments, batch.num_queries, plain_threads, 0, stream, batch);
+}
+
+std::size_t serial_words(const IntersectArrays& arrays) { return serial_words(arrays, pack_tiles); }
+
+void intersect_serially(const IntersectArrays& arrays, const IntersectView& batch, std::uint32_t* memory,
+                        cudaStream_t stream) {
+  for_each_serial_step(arrays, batch, memory, [&](const SerialStep& step) {
+    const std::uint32_t blocks = std::max(1u, (step.size + batched_threads - 1) / batched_threads);
+    launch(run_serial_search, blocks, batched_threads, 0, stream, batch, step);
+    IntersectView scan;
+    scan.items = step.size;
+    scan.counts = step.kept;
+    scan.offsets = step.offsets;
+    scan.tile_sums = step.tile_sums;
+    scan.begins = step.count;
+    const std::uint32_t tiles = std::max(1u, pack_tiles(step.size));
+    launch(sum_tiles, tiles, plain_threads, 0, stream, scan);
+    launch(scan_tiles, 1, plain_threads, 0, stream, scan, tiles);
+    launch(run_serial_compaction, blocks, batched_threads, 0, stream, batch, step);
+  });
 }
 
 std::uint32_t pack_tiles(std::uint32_t items) { return (items + items_per_tile - 1) / items_per_tile; }

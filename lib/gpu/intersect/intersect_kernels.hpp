@@ -23,6 +23,10 @@ void write_directories(const IntersectView& batch, cudaStream_t stream);
 void probe(const IntersectView& batch, cudaStream_t stream);
 void intersect_batched(const IntersectView& batch, cudaStream_t stream);
 void intersect_hash_segments(const IntersectView& batch, cudaStream_t stream);
+/// Answers the queries one list after another. `memory`: serial_words() words on the device. `arrays`: the batch.
+void intersect_serially(const IntersectArrays& arrays, const IntersectView& batch, std::uint32_t* memory,
+                        cudaStream_t stream);
+std::size_t serial_words(const IntersectArrays& arrays);
 /// Moves the results of all items to one array. `by_query`: each query has one item, of docIDs.
 void pack(const IntersectView& batch, bool by_query, cudaStream_t stream);
 /// The size of IntersectView::tile_sums.

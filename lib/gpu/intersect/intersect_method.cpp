@@ -20,6 +20,8 @@ const std::vector<GpuIntersectionMethod>& all_gpu_intersection_methods() {
        IntersectKernels::hash_segments, Unpacking::buckets, false, ResultTransfer::packed, true},
       {"batched", "unpacks all lists; binary search, scan and compaction, a query per thread block (Wu et al. 2009)",
        IntersectKernels::batched, Unpacking::documents, true, ResultTransfer::whole, true},
+      {"serial", "as batched, one list after another on the whole GPU (the serial model of Wu et al. 2009)",
+       IntersectKernels::serial, Unpacking::documents, false, ResultTransfer::whole, true},
   };
   return methods;
 }

@@ -7,7 +7,7 @@ namespace quern {
 namespace gpu {
 
 /// The kernels that answer a batch.
-enum class IntersectKernels : std::uint8_t { warps, merge_find, hash_segments, batched };
+enum class IntersectKernels : std::uint8_t { warps, merge_find, hash_segments, batched, serial };
 
 /// Which lists the first batch that needs them unpacks into the GPU's memory.
 enum class Unpacking : std::uint8_t {

@@ -15,7 +15,8 @@ struct DeviceIntersectRunner final : RunnerState<IntersectRunner> {
   CudaEvent unpacked, with_directories, intersected, kernels_ended, download;
   PinnedArray<std::uint32_t> host_documents{index.pinned(), MemoryUse::pinned};
   DeviceArray<std::uint8_t> counters{account, MemoryUse::batch};
-  DeviceArray<std::uint32_t> results{account, MemoryUse::batch}, documents{account, MemoryUse::batch};
+  DeviceArray<std::uint32_t> results{account, MemoryUse::batch}, documents{account, MemoryUse::batch},
+      serial{account, MemoryUse::batch};
   DeviceArray<std::uint32_t> damaged;  ///< see IndexView
   IntersectView view;
   IntersectWork work;
@@ -34,6 +35,7 @@ struct DeviceIntersectRunner final : RunnerState<IntersectRunner> {
     counters.release();
     results.release();
     documents.release();
+    serial.release();
     host_documents.release();
   }
 
@@ -103,9 +105,11 @@ struct DeviceIntersectRunner final : RunnerState<IntersectRunner> {
     with_directories.record(stream);
   }
 
-  void intersect() {
+  void intersect(const IntersectArrays& batch) {
     if (work.kernels == IntersectKernels::batched) return intersect_batched(view, stream);
     if (work.kernels == IntersectKernels::hash_segments) return intersect_hash_segments(view, stream);
+    if (work.kernels == IntersectKernels::serial)
+      return intersect_serially(batch, view, serial.reserve(serial_words(batch)), stream);
     if (view.coded_items > 0)
       with_coding(index.device().coding, [&]<Coding coding>() {
         if (work.kernels == IntersectKernels::merge_find)
@@ -129,10 +133,10 @@ struct DeviceIntersectRunner final : RunnerState<IntersectRunner> {
     if (lists_copied) make_wait(*lists_copied);
     kernels_started.record(stream);
     unpack();
-    intersect();
+    intersect(batch);
     intersected.record(stream);
     const bool packed = work.transfer == ResultTransfer::packed;
-    const bool by_query = work.kernels == IntersectKernels::batched || work.kernels == IntersectKernels::hash_segments;
+    const bool by_query = work.kernels >= IntersectKernels::hash_segments;
     if (packed) pack(view, by_query, stream);
     kernels_ended.record(stream);
     auto* out = at<std::uint32_t>(host_out.data(), 0);

@@ -24,7 +24,7 @@ struct IntersectView : IntersectSizes {
   std::uint32_t* documents = nullptr;  ///< the packed documents of all queries
   std::uint32_t* next_item = nullptr;  ///< three queues: items that decode, other items, and all items for packing
 
-  __device__ bool is_window() const { return first_docid > 0 || end_docid < num_documents; }
+  constexpr bool is_window() const { return first_docid > 0 || end_docid < num_documents; }
   __device__ bool has(std::uint32_t docid) const { return first_docid <= docid && docid < end_docid; }
 };
 

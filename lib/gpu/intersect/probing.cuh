@@ -126,6 +126,76 @@ __device__ inline void answer_batched(const IntersectView& batch, const ThreadBl
   if (threadIdx.x == 0) batch.counts[query.first_item] = count;
 }
 
+/// An intersection of the serial model of Wu et al. (as above, section IV): the documents of the shortest list that
+/// earlier steps kept with one longer list, by as many threads as there are, each with launches of its own for search,
+/// scan and compaction.
+struct SerialStep {
+  std::uint32_t query = 0;
+  std::uint32_t term = 0;               ///< of the longer list; 0: keeps the window's documents
+  std::uint32_t size = 0;               ///< documents in `from` at most
+  const std::uint32_t* from = nullptr;  ///< null: the shortest list
+  std::uint32_t* to = nullptr;
+  std::uint32_t* count = nullptr;  ///< of documents in `from`, unless that is null; then of those in `to`
+  // Working memory:
+  std::uint32_t* kept = nullptr;  ///< 0 or 1 for each document in `from`
+  std::uint32_t* offsets = nullptr;
+  std::uint32_t* tile_sums = nullptr;
+};
+
+__device__ inline std::uint32_t document_of(const IntersectView& batch, const SerialStep& step, std::uint32_t i) {
+  return step.from ? step.from[i] : UnpackedList(batch, list_of(batch, batch.queries[step.query], 0)).words[i];
+}
+
+__device__ inline void search_serially(const IntersectView& batch, const SerialStep& step) {
+  const std::uint32_t i = blockIdx.x * batched_threads + threadIdx.x;
+  if (i >= step.size) return;
+  bool is_kept = step.from == nullptr || i < *step.count;
+  if (is_kept) {
+    const std::uint32_t docid = document_of(batch, step, i);
+    is_kept = step.term == 0 ? batch.has(docid)
+                             : UnpackedList(batch, list_of(batch, batch.queries[step.query], step.term)).has(docid);
+  }
+  step.kept[i] = is_kept ? 1 : 0;
+}
+
+/// After a scan that writes where the documents of each tile of `tile` documents begin, and each one's place from
+/// there.
+__device__ inline void compact_serially(const IntersectView& batch, const SerialStep& step, std::uint32_t tile) {
+  const std::uint32_t i = blockIdx.x * batched_threads + threadIdx.x;
+  if (i < step.size && step.kept[i] != 0)
+    step.to[step.tile_sums[i / tile] + step.offsets[i]] = document_of(batch, step, i);
+}
+
+/// The words of working memory for for_each_serial_step(), with `tiles` sums.
+inline std::size_t serial_words(const IntersectArrays& batch, std::uint32_t (*tiles)(std::uint32_t)) {
+  std::uint32_t longest = 0;
+  for (const IntersectQuery& query : batch.queries)
+    longest = std::max(longest, batch.lists[batch.terms[query.first_term]].coded.df);
+  return std::size_t{3} * longest + std::max(1u, tiles(longest));
+}
+
+/// Calls take(step) for the steps of all queries in turn. `view` is the batch on the device. Each query has one item.
+template <class Take>
+void for_each_serial_step(const IntersectArrays& batch, const IntersectView& view, std::uint32_t* memory, Take&& take) {
+  for (std::uint32_t number = 0; number < batch.queries.size(); ++number) {
+    const IntersectQuery& query = batch.queries[number];
+    SerialStep step;
+    step.query = number;
+    step.size = batch.lists[batch.terms[query.first_term]].coded.df;
+    step.count = view.counts + query.first_item;
+    step.kept = memory;
+    step.offsets = memory + step.size;
+    step.tile_sums = memory + 3 * std::size_t{step.size};
+    std::uint32_t* const results = view.results + query.first_word;
+    std::uint32_t* const others = memory + 2 * std::size_t{step.size};
+    for (step.term = view.is_window() || query.terms == 1 ? 0 : 1; step.term < query.terms; ++step.term) {
+      step.to = (query.terms - step.term) % 2 == 1 ? results : others;  // the last step's are the results
+      take(step);
+      step.from = step.to;
+    }
+  }
+}
+
 /// Wang et al. (Efficient GPU-based Query Processing with Pruned List Caching in Search Engines, ICPADS 2017, section
 /// 3.1.1): a thread looks up a document of the shortest list in one bucket of each other list, in rounds.
 __device__ inline void answer_by_hash_segments(const IntersectView& batch, const ThreadBlockScan<plain_threads>& scan,
