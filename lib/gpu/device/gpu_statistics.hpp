@@ -41,8 +41,8 @@ struct EntryCounts {
 struct BatchTimes {
   double upload_us = 0;
   double decode_us = 0;  ///< lists to entries; 0 for small batches of intersections, which read the lists directly
-  /// Entries or lists to candidates; all kernels for strategies without these steps, and for windows, without waits for
-  /// copies.
+  /// Entries or lists to candidates. All kernels for strategies without these steps, for several tiles of `ding`, and
+  /// for windows, without waits for copies.
   double unite_us = 0;
   double finish_us = 0;  ///< candidates to results
   double download_us = 0;

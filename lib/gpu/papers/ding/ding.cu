@@ -33,6 +33,13 @@ class DingRun final : public WindowedRun {
     docids_.release();
   }
 
+  void add_times(const CudaEvent& started, const CudaEvent& ended, BatchTimes& times) const override {
+    WindowedRun::add_times(started, ended, times);
+    if (tiles_ != 1) return;  // otherwise the steps alternate
+    times.unite_us = scored_.us_since(started);
+    times.finish_us = ended.us_since(scored_);
+  }
+
   void prepare(const QueryBatch& batch, const BatchWork&) override {
     host_queries_.reserve(batch.queries.size());
     queries_.reserve(batch.queries.size());
@@ -45,6 +52,7 @@ class DingRun final : public WindowedRun {
     const std::uint64_t leaf_bytes = sizeof(std::int32_t) + (work.intersect ? sizeof(std::uint32_t) : 0);
     const PassPlan plan = plan_passes(batch, lists, work.intersect, documents, max_bytes_ / leaf_bytes);
     const DingTile all = reserve(plan, work.intersect, stream);
+    tiles_ = 0;
     for (const PassPlan::Pass& pass : plan.passes) {
       const std::uint32_t end = pass.first_query + pass.num_queries;
       for (std::uint32_t first = pass.first_query; first < end; first += max_tile_queries) {
@@ -56,6 +64,8 @@ class DingRun final : public WindowedRun {
             (last_query.first_leaf + padded_leaves(last_query.leaves) - first_query.first_leaf) * sizeof(std::int32_t),
             stream));
         score(index, view, tile, batch, work.intersect, stream);
+        scored_.record(stream);
+        ++tiles_;
         launch(make_nodes, node_blocks_, plain_threads, 0, stream, tile);
       }
       launch(take_results, pass.num_queries, plain_threads, 0, stream, view,
@@ -103,6 +113,8 @@ class DingRun final : public WindowedRun {
   unsigned node_blocks_;
   PinnedArray<DingQuery> host_queries_;
   CudaEvent queries_copied_;  ///< from host_queries_
+  CudaEvent scored_;          ///< the last tile
+  std::uint32_t tiles_ = 0;   ///< of the batch
   DeviceArray<DingQuery> queries_;
   DeviceArray<std::int32_t> leaves_, nodes_, tops_;
   DeviceArray<std::uint32_t> docids_;
