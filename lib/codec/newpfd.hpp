@@ -111,7 +111,7 @@ namespace quern::newpfd {
 inline constexpr unsigned max_exceptions = 127;
 
 /// Bits that the writer charges for an exception in addition to its size, since it takes time to decode.
-inline constexpr unsigned exception_cost = 4;
+inline constexpr unsigned exception_cost = 8;
 
 /// Widths that a header can express: 0 to 30, and 32, coded as 31.
 constexpr unsigned width_of_code(unsigned code) { return code == 31 ? 32 : code; }

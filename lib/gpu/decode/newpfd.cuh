@@ -6,31 +6,58 @@
 /// The words of all groups' exceptions are spread over the lanes.
 namespace quern::gpu {
 
-/// The ways of Simple16's words: the fields of simple16::Way, a byte each, the first in the lowest.
-struct PackedWays {
-  std::uint32_t all[16] = {};
+/// For each way of Simple16 and value: by how much its word is shifted to the left, and then, in the high byte, to the
+/// right, to leave the value. Place 31 of a way: the number of values.
+struct Simple16Cuts {
+  static constexpr unsigned words = 256;
+  std::uint16_t cuts[16][32] = {};
 
-  constexpr PackedWays() {
+  constexpr Simple16Cuts() {
     for (std::uint32_t number = 0; number < 16; ++number) {
       const simple16::Way way = simple16::way_of(number << 28);
-      all[number] = way.count | way.width << 8 | way.first_wide << 16 | std::uint32_t{way.wide} << 24;
+      for (unsigned i = 0; i < way.count; ++i) {
+        const unsigned width = way.width_of(i);
+        cuts[number][i] = static_cast<std::uint16_t>((32 - way.bit_of(i) - width) | (32 - width) << 8);
+      }
+      cuts[number][31] = way.count;
     }
   }
 };
-static __device__ const PackedWays packed_ways = PackedWays();
+static __device__ const Simple16Cuts simple16_cuts = Simple16Cuts();
+
+/// The thread block's copy of simple16_cuts, in which lanes look up different ways fastest. Each warp writes all of it
+/// before it reads: to the others, that changes nothing.
+class SharedCuts {
+ public:
+  __device__ SharedCuts() : words_(memory()) {
+    const auto* from = reinterpret_cast<const std::uint32_t*>(simple16_cuts.cuts);
+    for (unsigned i = lane_id(); i < Simple16Cuts::words; i += lanes_per_warp) words_[i] = from[i];
+    __syncwarp();
+  }
+  __device__ const std::uint16_t* data() const { return reinterpret_cast<const std::uint16_t*>(words_); }
+
+ private:
+  __device__ static std::uint32_t* memory() {
+    __shared__ std::uint32_t words[Simple16Cuts::words];
+    return words;
+  }
+
+  std::uint32_t* words_;
+};
 
 /// At most 32 words of Simple16, one per lane from the first on, whose values are numbered from 0.
 class Simple16Words {
  public:
   /// Takes `size` words, at most 32.
-  __device__ Simple16Words(std::uint32_t word, std::uint32_t size) : word_(word) {
-    const std::uint32_t way = packed_ways.all[word >> 28];
+  __device__ Simple16Words(const std::uint16_t* cuts, std::uint32_t word, std::uint32_t size)
+      : cuts_(cuts), word_(word) {
+    const std::uint32_t way = word >> 28 << 5;
     const bool there = lane_id() < size;
-    const std::uint32_t count = there ? way & 0xff : 0;
+    const std::uint32_t count = there ? cuts[way + 31] : 0;
     end_ = inclusive_sum(count);
     size_ = last_lane(end_);
     begin_ = there ? end_ - count : 0xffffffffu;
-    way_ = (way & ~0xffu) | (begin_ & 0xff);
+    way_ = static_cast<std::int32_t>(way - begin_);
   }
 
   /// Values in all words; the number of this lane's first value; the number after its last.
@@ -38,37 +65,41 @@ class Simple16Words {
   __device__ std::uint32_t begin() const { return begin_; }
   __device__ std::uint32_t end() const { return end_; }
 
+  /// Finds the words of 32 consecutive values from `first` on, one per lane, of which `before` words begin earlier;
+  /// adds the words that begin among them to `before`.
+  __device__ unsigned place(std::uint32_t first, unsigned& before) const {
+    const unsigned begun = __reduce_or_sync(all_lanes, __funnelshift_lc(0, 1, begin_ - first));
+    const unsigned place = before + __popc(begun & (0xffffffffu >> (31 - lane_id()))) - 1;
+    before += __popc(begun);
+    return place;
+  }
+  /// The number of words that begin before value `number`.
+  __device__ unsigned words_before(std::uint32_t number) const {
+    return __popc(__ballot_sync(all_lanes, begin_ < number));
+  }
+
   /// Writes the first `count` values, which exist, at most 256. A lane finds the word of its value by counting the
   /// words that begin before it.
   __device__ void write(std::uint32_t count, std::uint32_t* out) const {
-    const unsigned up_to_own = 0xffffffffu >> (31 - lane_id());
-    unsigned before = 0xffffffffu;
-    for (std::uint32_t first = 0; first < count; first += 2 * lanes_per_warp) {
-      const std::uint32_t begin = begin_ - first, number = first + lane_id();
-      const unsigned near = __reduce_or_sync(all_lanes, __funnelshift_lc(0, 1, begin));
-      const unsigned far = __reduce_or_sync(all_lanes, __funnelshift_lc(0, 1, begin - lanes_per_warp));
-      const unsigned near_place = before + __popc(near & up_to_own);
-      before += __popc(near);
-      const unsigned far_place = before + __popc(far & up_to_own);
-      before += __popc(far);
-      const std::uint32_t near_value = value(near_place, number), far_value = value(far_place, number + lanes_per_warp);
-      if (number < count) out[number] = near_value;
-      if (number + lanes_per_warp < count) out[number + lanes_per_warp] = far_value;
+    unsigned before = 0;
+    for (std::uint32_t first = 0; first < count; first += lanes_per_warp) {
+      const std::uint32_t number = first + lane_id(), own = value(place(first, before), number);
+      if (number < count) out[number] = own;
     }
   }
 
- private:
   /// Value `number`, which is in word `place`.
   __device__ std::uint32_t value(unsigned place, unsigned number) const {
-    const std::uint32_t word = __shfl_sync(all_lanes, word_, place), way = __shfl_sync(all_lanes, way_, place);
-    const unsigned i = number - (way & 0xff), width = way >> 8 & 0xff, wide = way >> 24;
-    const int wider = static_cast<int>(i) - static_cast<int>(way >> 16 & 0xff);
-    const unsigned bit = i * width + static_cast<unsigned>(min(max(wider, 0), static_cast<int>(wide)));
-    return __funnelshift_r(word, 0, bit) & mask_of(width + (static_cast<unsigned>(wider) < wide ? 1 : 0));
+    const std::uint32_t word = __shfl_sync(all_lanes, word_, place);
+    const std::int32_t way = __shfl_sync(all_lanes, way_, place);
+    const unsigned cut = cuts_[(way + static_cast<std::int32_t>(number)) & 511];
+    return __funnelshift_r(__funnelshift_l(0, word, cut), 0, cut >> 8);
   }
 
+ private:
+  const std::uint16_t* cuts_;
   std::uint32_t word_, begin_, end_, size_;
-  std::uint32_t way_;  ///< with the number of the word's first value, modulo 256, instead of the count
+  std::int32_t way_;  ///< plus a value's number: the value's place in the table
 };
 
 /// A stream of exceptions, and its words, possibly more than it takes.
@@ -95,14 +126,14 @@ class GroupedWords {
   /// The lane of this group's first word.
   __device__ unsigned first() const { return first_; }
 
-  __device__ Simple16Words load(const CodedExceptions& own) const {
+  __device__ Simple16Words load(const CodedExceptions& own, const std::uint16_t* cuts) const {
     const unsigned lane = min(lane_id(), total_ - 1);
     unsigned group = 0;
 #pragma unroll
     for (unsigned first = L; first < lanes_per_warp; first += L) group += lane >= __shfl_sync(all_lanes, first_, first);
     const auto address = __shfl_sync(all_lanes, reinterpret_cast<unsigned long long>(own.words), group * L);
     const std::uint32_t place = lane - __shfl_sync(all_lanes, first_, group * L);
-    return {reinterpret_cast<const std::uint32_t*>(address)[place], total_};
+    return {cuts, reinterpret_cast<const std::uint32_t*>(address)[place], total_};
   }
 
  private:
@@ -185,7 +216,7 @@ class NewPfdWarpDecoder {
       exceptions.size = exceptions.count == 0 ? 0 : min(exceptions.size, 2 * exceptions.count);
       const GroupedWords<L> grouped(exceptions);
       if (!grouped.fit()) return put_in_turn(exceptions);
-      const Simple16Words words = grouped.load(exceptions);
+      const Simple16Words words = grouped.load(exceptions, cuts_.data());
       if (words.size() > WarpBuffer<V>::max_values) return put_in_turn(exceptions);
       words.write(words.size(), buffer_.stream());
       const std::uint32_t begin = __shfl_sync(all_lanes, words.begin(), grouped.first());
@@ -208,17 +239,30 @@ class NewPfdWarpDecoder {
     const std::uint32_t count = 2 * exceptions.count;
     std::uint32_t done = 0;
     for (std::uint32_t first = 0; first < exceptions.size && done < count; first += lanes_per_warp) {
-      const Simple16Words words(from[min(first + lane_id(), exceptions.size - 1)], exceptions.size - first);
+      const Simple16Words words(cuts_.data(), from[min(first + lane_id(), exceptions.size - 1)],
+                                exceptions.size - first);
+      if (first == 0 && words.size() >= count) return put_in_registers(words, exceptions, out);
       words.write(min(words.size(), count - done), buffer_.stream() + done);
       done += words.size();
     }
     __syncwarp();
     bool sound = done >= count;
     std::uint32_t before = 0xffffffffu;
-    if (sound && exceptions.count <= 2 * lanes_per_warp)
-      sound = put_addends<2, lanes_per_warp>(buffer_.stream(), exceptions.count, exceptions, out, before, false);
-    else if (sound)
+    if (sound)
       sound = put_addends<4, lanes_per_warp>(buffer_.stream(), exceptions.count, exceptions, out, before, false);
+    __syncwarp();
+    return __all_sync(all_lanes, sound);
+  }
+
+  /// Puts exceptions that are all in these words.
+  __device__ static bool put_in_registers(const Simple16Words& words, const CodedExceptions& exceptions,
+                                          std::uint32_t* out) {
+    unsigned before_gaps = 0, before_highs = words.words_before(exceptions.count);
+    const auto get = [&](unsigned first, unsigned own, std::uint32_t& gap, std::uint32_t& high) {
+      gap = words.value(words.place(first, before_gaps), own);
+      high = words.value(words.place(exceptions.count + first, before_highs), exceptions.count + own);
+    };
+    const bool sound = put_each_addend<lanes_per_warp>(exceptions.count, exceptions, out, get);
     __syncwarp();
     return __all_sync(all_lanes, sound);
   }
@@ -241,6 +285,7 @@ class NewPfdWarpDecoder {
     return sound;
   }
 
+  SharedCuts cuts_;
   WarpBuffer<V> buffer_;
   BlockPlace place_;
   newpfd::Header header_;

@@ -254,8 +254,6 @@ class RpfdOnceWarpDecoder {
   /// Exceptions per tile, and a group's values in the warp's buffer.
   static constexpr unsigned tile_exceptions = 4 * L, tile_values = 2 * tile_exceptions;
   static_assert(lanes_per_warp / L * tile_values <= WarpBuffer<V>::max_values);
-  /// Limit of position gaps, beyond any block, so that sums of gaps stay below 2^32.
-  static constexpr std::uint32_t far = 1u << 20;
 
   __device__ static unsigned width_of(std::uint32_t codes, unsigned i) {
     return rpfd::width_of_code(codes >> i * rpfd::code_bits & 31);
@@ -312,6 +310,16 @@ class RpfdOnceWarpDecoder {
     bool sound = true;
     std::uint32_t before = 0xffffffffu;
     const unsigned max_count = max_of_groups<L>(stream.exceptions);
+    if (max_of_groups<L>(stream.highs.exceptions + stream.gaps.exceptions) == 0) {
+      const auto get = [&](unsigned, unsigned own, std::uint32_t& gap, std::uint32_t& high) {
+        if (own >= stream.exceptions) return;
+        gap = slot(stream.gaps, own);
+        high = slot(stream.highs, own);
+      };
+      sound = put_each_addend<L>(max_count, {stream.exceptions, stream.width, place_.n},
+                                 buffer_.values + group_of_lane<L>() * V * L, get);
+      return max_count == 0 || all_of_group<L>(sound);
+    }
     for (unsigned first = 0; first < max_count; first += tile_exceptions)
       sound &= put_tile(stream, first, max_count - first, before);
     return max_count == 0 || all_of_group<L>(sound);
@@ -325,10 +333,10 @@ class RpfdOnceWarpDecoder {
     __syncwarp();
     for (unsigned i = lane_of_group<L>(); i - lane_of_group<L>() < min(left, tile_exceptions); i += L) {
       if (i >= own) continue;
-      gaps[i] = min(slot(stream.gaps, first + i), far);
+      gaps[i] = min(slot(stream.gaps, first + i), far_gap);
       highs[i] = slot(stream.highs, first + i);
     }
-    bool sound = patch(stream.gaps, stream.exceptions, first, own, gaps, far);
+    bool sound = patch(stream.gaps, stream.exceptions, first, own, gaps, far_gap);
     sound &= patch(stream.highs, stream.exceptions, first, own, highs, 0xffffffffu);
     __syncwarp();
     Exceptions exceptions;

@@ -94,6 +94,33 @@ struct Exceptions {
   unsigned n = 0;      ///< postings of the block
 };
 
+/// Limit of position gaps, beyond any block, so that sums of a warp's gaps stay below 2^32.
+inline constexpr std::uint32_t far_gap = 1u << 20;
+
+/// Writes the exceptions' addends plus 1 to their places in `out`, a lane one at a time; get(first, own, gap, high)
+/// gives it exception `own`, which may not exist, of those from `first` on. `max_count`: the maximum of all groups.
+/// False if a position of this lane is not below n.
+template <int L, class Get>
+__device__ inline bool put_each_addend(unsigned max_count, const Exceptions& exceptions, std::uint32_t* out,
+                                       Get&& get) {
+  const std::uint32_t factor = __funnelshift_lc(0, 1, exceptions.width);
+  std::uint32_t before = 0xffffffffu;
+  bool sound = true;
+  for (unsigned first = 0; first < max_count; first += L) {
+    const unsigned own = first + lane_of_group<L>();
+    const bool there = own < exceptions.count;
+    std::uint32_t gap = 0, high = 0;
+    get(first, own, gap, high);
+    const std::uint32_t position = before + inclusive_sum<L>(there ? min(gap, far_gap) + 1 : 0);
+    if (there && position < exceptions.n)
+      out[position] = high * factor + (factor + 1);
+    else
+      sound = sound && !there;
+    before = last_lane<L>(position);
+  }
+  return sound;
+}
+
 /// Reads K position gaps from number `own` on; undefined after the last. If K is 4, `values` is aligned to 16 bytes.
 template <int K>
 __device__ inline void read_gaps(const std::uint32_t* values, unsigned own, unsigned count, std::uint32_t (&gaps)[K]) {
