@@ -25,8 +25,11 @@ void run_blocks(const gpu::IndexView& index, const gpu::BatchView& batch, gpu::P
   std::memset(&shared, 0xcd, sizeof shared);  // uninitialised, as on a GPU
   std::vector<std::uint32_t> buffer(thread_blocks * work.layout.words, 0xcdcdcdcd);
   work.buffer = buffer.data();
+  unsigned long long cycles[gpu::partition_stages] = {};
+  work.stage_cycles = cycles;
   emulated::run(thread_blocks, partitions,
                 [&] { gpu::PartitionBlock<coding, quantized>(index, batch, work, shared).run(); });
+  if (batch.num_queries > 0) CHECK(cycles[2] > 0);
 }
 
 /// The methods, and the CPU's algorithms with the same results.

@@ -40,7 +40,8 @@ struct EntryCounts {
 /// A batch's times by the GPU's clock, in microseconds.
 struct BatchTimes {
   double upload_us = 0;
-  double decode_us = 0;  ///< lists to entries; 0 for small batches of intersections, which read the lists directly
+  /// Lists to entries; 0 for small batches of intersections, which read the lists directly. For `partition`: cursors.
+  double decode_us = 0;
   /// Entries or lists to candidates. All kernels for strategies without these steps, for several tiles of `ding`, and
   /// for windows, without waits for copies.
   double unite_us = 0;

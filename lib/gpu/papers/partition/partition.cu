@@ -19,7 +19,9 @@ class PartitionRun final : public WindowedRun {
         coding_(serial_coding(index.device().coding)),
         threads_(options.partitions),
         max_bytes_(account.left() / 2),
-        buffer_(account, MemoryUse::working) {
+        buffer_(account, MemoryUse::working),
+        stage_cycles_(account, MemoryUse::working, partition_stages),
+        host_cycles_(index.pinned(), MemoryUse::pinned, partition_stages) {
     with_coding(coding_, [&]<Coding coding>() {
       resident_ = PartitionKernels<serial_coding(coding)>::resident(threads_, device().quantized);
     });
@@ -28,6 +30,19 @@ class PartitionRun final : public WindowedRun {
   void free_memory() override {
     WindowedRun::free_memory();
     buffer_.release();
+  }
+
+  /// Divides the kernel's time like the cycles of its thread blocks.
+  void add_times(const CudaEvent& started, const CudaEvent& ended, BatchTimes& times) const override {
+    const double us = ended.us_since(started);
+    double sum = 0;
+    for (unsigned i = 0; i < partition_stages; ++i) sum += static_cast<double>(host_cycles_.data()[i]);
+    const auto share = [&](unsigned stage) {
+      return sum == 0 ? 0 : us * static_cast<double>(host_cycles_.data()[stage]) / sum;
+    };
+    times.decode_us = share(0);
+    times.finish_us = share(2);
+    times.unite_us = us - times.decode_us - times.finish_us;
   }
 
   void prepare(const QueryBatch& batch, const BatchWork& work) override {
@@ -47,14 +62,17 @@ class PartitionRun final : public WindowedRun {
     blocks_ =
         static_cast<unsigned>(std::min<std::uint64_t>({resident_, batch.queries.size(), max_bytes_ / block_bytes}));
     work_.buffer = buffer_.reserve(blocks_ * work_.layout.words);
+    work_.stage_cycles = stage_cycles_.data();
   }
 
  private:
   void find(const IndexView& index, const BatchView& view, const QueryBatch&, std::span<const ListView>,
             const BatchWork&, const CudaStream& stream) override {
+    fill_zero(stage_cycles_.data(), partition_stages, stream);
     with_coding(coding_, [&]<Coding coding>() {
       PartitionKernels<serial_coding(coding)>::run(index, view, work_, blocks_, device().quantized, stream);
     });
+    copy_to_host(host_cycles_.data(), stage_cycles_.data(), partition_stages, stream);
   }
 
   Coding coding_;
@@ -63,6 +81,8 @@ class PartitionRun final : public WindowedRun {
   unsigned blocks_ = 0;  ///< of the batch
   PartitionWork work_;
   DeviceArray<std::uint32_t> buffer_;
+  DeviceArray<unsigned long long> stage_cycles_;
+  PinnedArray<unsigned long long> host_cycles_;
 };
 
 }  // namespace

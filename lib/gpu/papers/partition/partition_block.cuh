@@ -223,16 +223,27 @@ class PartitionBlock {
   }
 
   __device__ void run() {
+    began_ = clock64();
     for_each_query(batch_, shared_.number, [&](std::uint32_t number) {
       search(number);
       __syncthreads();
+      end_stage(1);
       const std::uint32_t found =
           merge_tops(top_, batch_.k, batch_.results + std::uint64_t{number} * batch_.k, shared_.bests);
       if (threadIdx.x == 0) batch_.num_results[number] = found;
+      end_stage(2);
     });
   }
 
  private:
+  /// Adds the cycles since the end of the last stage, as the first thread sees them.
+  __device__ void end_stage(unsigned stage) {
+    if (threadIdx.x != 0 || work_.stage_cycles == nullptr) return;
+    const long long now = clock64();
+    atomicAdd(work_.stage_cycles + stage, static_cast<unsigned long long>(now - began_));
+    began_ = now;
+  }
+
   __device__ std::uint32_t* buffer() const { return work_.buffer + blockIdx.x * work_.layout.words; }
 
   __device__ void search(std::uint32_t number) {
@@ -240,6 +251,7 @@ class PartitionBlock {
     top_.clear(limit == no_key ? LocalTop::no_threshold : score_of_key(limit));
     if (limit == 0 || begin_ >= end_) return;
     cursors_.take(batch_.queries[number], work_.method == PartitionMethod::unite);
+    end_stage(0);
     if (work_.method == PartitionMethod::intersect)
       intersect_partition(index_, cursors_, top_, begin_, end_);
     else if (work_.method == PartitionMethod::unite)
@@ -257,6 +269,7 @@ class PartitionBlock {
   PartitionCursors<coding, quantized> cursors_;
   LocalTop top_;
   std::uint32_t begin_ = 0, end_ = 0;  ///< the thread's range of docIDs
+  long long began_ = 0;                ///< the stage
 };
 
 }  // namespace quern::gpu

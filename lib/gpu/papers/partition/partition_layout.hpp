@@ -52,6 +52,9 @@ struct PartitionWork {
   PartitionLayout layout;
   std::uint32_t* buffer = nullptr;  ///< layout.words for each thread block
   float max_static_score = 0;       ///< of all documents
+  /// Sums of cycles of thread blocks, by stage: initialization, scoring, merging. Null: not counted.
+  unsigned long long* stage_cycles = nullptr;
 };
+inline constexpr unsigned partition_stages = 3;
 
 }  // namespace quern::gpu
