@@ -49,6 +49,8 @@ add_layer(build
 add_layer(search FOLDERS lib/search lib/plan lib/rank lib/eval
   LIBRARIES quern_formats)
 add_layer(gpu FOLDERS lib/gpu LIBRARIES quern_search)
+# Tests link the CUDA sources, compiled for an emulated GPU, in its place.
+set_source_files_properties("${CMAKE_SOURCE_DIR}/lib/gpu/without_cuda.cpp" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 # The public interface and its implementation.
 add_layer(api COLD FOLDERS lib/api LIBRARIES quern_gpu quern_build)
 # Measurements and synthetic data for the executable and the tests, not installed.

@@ -147,10 +147,13 @@ Json gpu_lists_json(const gpu::ListCacheCounts& lists, double copy_us) {
           {"copy_us", copy_us}};
 }
 
-Json gpu_memory_json(const gpu::MemoryTable& memory) {
+/// The peaks of a GPU's memory by use, which need not coincide, and of all together, beside their limit.
+Json gpu_memory_json(const GpuWorkStatistics& statistics) {
   Json json;
-  for (std::size_t use = 0; use < memory.size(); ++use) json[std::string(gpu::memory_uses[use].name)] = memory[use];
-  json["all"] = gpu::on_gpu(memory);
+  for (std::size_t use = 0; use < statistics.memory.size(); ++use)
+    json[std::string(gpu::memory_uses[use].name)] = statistics.memory[use];
+  json["all"] = statistics.peak_bytes;
+  json["limit"] = statistics.limit_bytes;
   return json;
 }
 
@@ -168,7 +171,7 @@ Json gpu_json(const GpuStatistics& statistics) {
   json["stages"] = {{"initialization", share(times.decode_us)},
                     {"scoring", share(times.unite_us)},
                     {"merging", share(times.finish_us)}};
-  json["memory"] = gpu_memory_json(statistics.memory);
+  json["memory"] = gpu_memory_json(statistics);
   if (statistics.entries.lists > 0)
     json["decoded_lists"] = {{"needed", statistics.entries.lists}, {"kept", statistics.entries.kept_lists}};
   if (statistics.lists.lists > 0) {
@@ -199,7 +202,7 @@ Json gpu_statistics_json(const GpuIntersectionStatistics& statistics) {
                {"intersect_us", statistics.device.intersect_us},
                {"pack_us", statistics.device.pack_us},
                {"download_us", statistics.device.download_us},
-               {"memory", gpu_memory_json(statistics.memory)}};
+               {"memory", gpu_memory_json(statistics)}};
   if (statistics.lists.lists > 0) json["lists"] = gpu_lists_json(statistics.lists, statistics.copy_lists_us);
   return json;
 }

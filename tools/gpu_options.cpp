@@ -47,7 +47,7 @@ void add_tails_option(CLI::App& command, GpuMemoryArguments& arguments) {
 gpu::GpuMemoryOptions gpu_memory_limit(const std::string& text) {
   gpu::GpuMemoryOptions options;
   if (const auto percent = percentage(text))
-    options.list_share = *percent / 100;
+    options.share = *percent / 100;
   else if (!text.empty())
     options.bytes = parse_size(text);
   return options;

@@ -57,8 +57,8 @@ void add_list_options(CLI::App& command, gpu::ListRetention& retention, gpu::Lis
 
 /// Help for --gpu-memory and --plan.
 inline constexpr std::string_view gpu_memory_help =
-    "GPU memory limit: a size for everything that queries need there, or a percentage of the coded lists for the lists "
-    "alone (other data is extra). If the index does not fit, lists are copied as batches need them";
+    "Limit of all GPU memory that queries take: a size, or a percentage of the index's posting lists on disk. If the "
+    "index does not fit, lists are copied as batches need them";
 inline constexpr std::string_view plan_help =
     "A plan from quern plan for this index: which parts of lists stay in GPU memory if the index does not fit. "
     "Over shards, give the option once for each";

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "quern/gpu/papers/ding/ding_plan.hpp"
 #include "quern/gpu/range/range_batch.hpp"
 
 namespace quern::gpu {
@@ -22,6 +23,15 @@ std::optional<WindowLimits> window_limits(const QueryBatch& batch, const BatchWo
   return limits;
 }
 
+/// Of `ding`: scores of a query, which are half of its batch; better of several.
+BatchNeeds needs_of_scores(docid_t documents) {
+  const std::uint64_t query = 2 * padded_leaves(documents) * sizeof(std::int32_t);
+  return {query, 8 * query};
+}
+
+/// Of strategies that keep only results beside the queries.
+BatchNeeds needs_of_results(docid_t /*documents*/) { return {0, 64 << 20}; }
+
 }  // namespace
 
 const std::vector<Strategy>& all_strategies() {
@@ -39,12 +49,14 @@ const std::vector<Strategy>& all_strategies() {
                       "`or` (Ding et al. 2009)",
        .batch_bytes = query_bytes,
        .make = make_ding,
+       .needs = needs_of_scores,
        .window_limits = window_limits},
       {.name = "partition",
        .description = "a thread block per query, each thread with a range of documents of its own; maxscore and auto "
                       "run as `bmw` (Huang et al. 2017)",
        .batch_bytes = query_bytes,
        .make = make_partition,
+       .needs = needs_of_results,
        .window_limits = window_limits,
        .reads_block_maxima = true},
       {.name = "wang",
@@ -52,6 +64,7 @@ const std::vector<Strategy>& all_strategies() {
                       "result; for `and` only (Wang et al. 2017)",
        .batch_bytes = query_bytes,
        .make = make_wang,
+       .needs = needs_of_results,
        .window_limits = window_limits,
        .reads_upper_bounds = true,
        .conjunctive_only = true},
@@ -60,6 +73,16 @@ const std::vector<Strategy>& all_strategies() {
 }
 
 const Strategy& strategy_named(std::string_view name) { return find_named(all_strategies(), name, "GPU strategy"); }
+
+BatchNeeds needs_of(std::span<const Strategy* const> strategies, docid_t documents) {
+  BatchNeeds all{0, 1};
+  for (const Strategy* strategy : strategies) {
+    const BatchNeeds needs = strategy->needs ? strategy->needs(documents) : BatchNeeds();
+    all.least = std::max(all.least, needs.least);
+    all.useful = all.useful == 0 || needs.useful == 0 ? 0 : std::max(all.useful, needs.useful);
+  }
+  return all;
+}
 
 bool answers(const Strategy& strategy, const QueryAlgorithm& algorithm) {
   return !strategy.conjunctive_only || algorithm.matching == Matching::all;

@@ -47,8 +47,7 @@ DeviceListStore::~DeviceListStore() = default;
 bool DeviceListStore::acquire(unsigned, std::span<const WantedList>) { fail(); }
 bool DeviceListStore::fit(std::span<const WantedList>) const { fail(); }
 std::vector<WantedList> DeviceListStore::without_rarely_read(std::span<const WantedList>) { fail(); }
-void DeviceListStore::release(unsigned) {}
-bool DeviceListStore::open_windows(unsigned) { fail(); }
+void DeviceListStore::open_windows() { fail(); }
 ListCacheCounts DeviceListStore::take_counts() { fail(); }
 double DeviceListStore::copy_us(unsigned) const { fail(); }
 

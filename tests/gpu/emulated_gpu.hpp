@@ -95,6 +95,9 @@ class Block {
   std::size_t scheduler_size_ = 0;
 };
 
+/// Of the thread block that runs.
+alignas(16) inline unsigned char dynamic_shared_memory[std::size_t{1} << 17];
+
 /// Sets the order in which thread blocks run and threads take turns: by number if `seed` is 0 (the default), otherwise
 /// random.
 void set_order(std::uint64_t seed);

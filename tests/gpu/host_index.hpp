@@ -113,14 +113,15 @@ class HostIndex {
     gpu::ListCacheOptions options;
     options.with_impacts = !impacts_.empty();
     options.block_size = view.block_size;
-    options.words = 3 * (postings_.size() + impacts_.size());
+    options.words = 2 * (postings_.size() + impacts_.size());
+    options.window_words = options.words;
     gpu::ListCache cache(options);
     gpu::ListCopies copies;
     for (const auto& numbered_list : lists.coded)
       if (random.below(2) == 0)
         REQUIRE(
             cache.keep_front(*numbered_list.second, 1 + random.below(numbered_list.second->block_last.size()), copies));
-    arena_.assign(options.words + 4096, 0xabcdef01);
+    arena_.assign(options.words + options.window_words + 4096, 0xabcdef01);
     for (const gpu::WordCopy& copy : copies.words)
       std::copy(copy.from.begin(), copy.from.end(), arena_.begin() + static_cast<std::ptrdiff_t>(copy.to));
     view.postings = arena_.data();

@@ -21,7 +21,7 @@ class HostWindows {
  public:
   HostWindows(gpu::ListCache& cache, const gpu::QueryBatch& batch, RandomBits& random) {
     const IndexReader& index = batch.engine().index();
-    room_ = cache.take_room().value();
+    room_ = cache.windows();
     gpu::WindowLimits limits{room_.words / 2, ~std::uint64_t{0}, 1};
     const gpu::WindowLimits least = gpu::DocumentWindows(index, batch.batch_lists(), cache, limits).largest();
     limits.words = least.words + random.below(2 * least.words + 1);

@@ -232,7 +232,7 @@ class Subject {
     for (const gpu::WantedList& wanted : batch->coded_lists())
       coded.emplace_back(batch->number_of(*wanted.list), wanted.list);
     gpu::ListCache cache = host.keep_fronts({{}, coded}, random);
-    const gpu::ArenaRoom room = cache.take_room().value();
+    const gpu::ArenaRoom room = cache.windows();
     const gpu::WindowedBatch windows = cut(asked, cache, random);
     gpu::IntersectWindow window;
     for (std::size_t i = 0; i < windows.size(); ++i) {

@@ -17,7 +17,7 @@ constexpr std::uint64_t megabyte = 1 << 20;
 std::uint64_t taken_by(const MemoryDivision& division, const IndexSizes& sizes) {
   const std::uint64_t batches = 2 * division.per_batch;
   if (division.whole_index) return sizes.tables + sizes.rows + sizes.lists + batches;
-  return sizes.tables + (division.resident_rows ? sizes.rows : division.rows) + division.lists +
+  return sizes.tables + (division.resident_rows ? sizes.rows : division.rows) + division.lists + division.windows +
          gpu::staging_buffers * division.staging + batches;
 }
 
@@ -27,22 +27,28 @@ TEST_CASE("no division exceeds the limit, and all leave space for batches", "[gp
   RandomBits random(3);
   for (unsigned i = 0; i < 20000; ++i) {
     const auto draw = [&] { return random.below(std::uint64_t{1} << random.below(36)); };
-    const IndexSizes sizes{draw(), draw(), 1 + draw()};
+    const IndexSizes sizes{draw(), draw(), 1 + draw(), draw()};
     const std::uint64_t limit = draw();
-    std::optional<double> share;
-    if (random.below(2) == 0) share = static_cast<double>(random.below(120)) / 100;
+    gpu::GpuMemoryOptions memory;
+    if (random.below(2) == 0) memory.list_share = static_cast<double>(random.below(120)) / 100;
+    if (random.below(2) == 0) memory.needs = {random.below(limit + 1) / 4, draw()};
+    const std::uint64_t needed = memory.needs ? memory.needs->least : 0;
     INFO("limit " << limit << ", tables " << sizes.tables << ", rows " << sizes.rows << ", lists " << sizes.lists
-                  << ", share " << share.value_or(-1));
+                  << ", share " << memory.list_share.value_or(-1) << ", a batch needs " << needed);
     try {
-      const MemoryDivision division = divide_memory(limit, sizes, share, "index");
+      const MemoryDivision division = divide_memory(limit, sizes, memory, "index");
       REQUIRE(taken_by(division, sizes) <= limit);
-      REQUIRE(division.per_batch >= megabyte);
+      REQUIRE(division.per_batch >= 2 * megabyte + needed);
       if (!division.whole_index) {
         REQUIRE(division.lists <= sizes.lists);
-        if (share) REQUIRE(division.lists <= static_cast<std::uint64_t>(*share * static_cast<double>(sizes.lists)));
+        REQUIRE(division.windows <= std::max(division.lists, division.per_batch));
+        if (memory.list_share)
+          REQUIRE(division.lists <= static_cast<std::uint64_t>(*memory.list_share * static_cast<double>(sizes.lists)));
+        else if (division.resident_rows)
+          REQUIRE(division.lists >= std::min(sizes.lists, megabyte / 2));
       }
     } catch (const GpuOutOfMemory& error) {
-      REQUIRE(limit < sizes.tables + sizes.lists + 12 * megabyte);
+      REQUIRE(limit < sizes.tables + 2 * sizes.lists + 7 * megabyte + 5 * needed / 2);
       REQUIRE(std::string(error.what()).find("index: queries on a GPU need at least ") == 0);
     }
   }
@@ -58,14 +64,35 @@ TEST_CASE("the memory reported as enough is enough", "[gpu_store]") {
     } catch (const GpuOutOfMemory&) {
     }
   }
-  CHECK(least < 315 * megabyte);
+  CHECK(least < 308 * megabyte);
   CHECK_FALSE(divide_memory(least, sizes, {}, "index").resident_rows);
   CHECK(divide_memory(1000 * megabyte, sizes, {}, "index").resident_rows);
   CHECK_FALSE(divide_memory(6400 * megabyte, sizes, {}, "index").whole_index);
   CHECK(divide_memory(8000 * megabyte, sizes, {}, "index").whole_index);
-  const MemoryDivision tenth = divide_memory(8000 * megabyte, sizes, 0.1, "index");
+  gpu::GpuMemoryOptions measured;
+  measured.list_share = 0.1;
+  const MemoryDivision tenth = divide_memory(8000 * megabyte, sizes, measured, "index");
   CHECK_FALSE(tenth.whole_index);
   CHECK(tenth.lists == 600 * megabyte);
+}
+
+TEST_CASE("more memory gives no batch, window or list less of it", "[gpu_store][property]") {
+  RandomBits random(11);
+  for (unsigned i = 0; i < 200; ++i) {
+    const IndexSizes sizes{random.below(400) * megabyte, random.below(400) * megabyte, random.below(8000) * megabyte,
+                           random.below(30000) * megabyte};
+    std::optional<MemoryDivision> less;
+    for (std::uint64_t limit = sizes.tables + 7 * megabyte; limit < 12000 * megabyte; limit += limit / 8) {
+      const MemoryDivision division = divide_memory(limit, sizes, {}, "index");
+      if (division.whole_index) break;
+      if (less && less->resident_rows == division.resident_rows) {
+        REQUIRE(division.per_batch >= less->per_batch);
+        REQUIRE(division.windows >= less->windows);
+        REQUIRE(division.lists >= less->lists);
+      }
+      less = division;
+    }
+  }
 }
 
 TEST_CASE("pinned memory is divided so that batches get most of it", "[gpu_store][property]") {
@@ -98,10 +125,21 @@ TEST_CASE("pinned memory is counted separately from a GPU's", "[gpu_store]") {
   gpu::MemoryAccount pinned(1024);
   pinned.take(gpu::MemoryUse::pinned, 700);
   CHECK_THROWS_WITH(pinned.take(gpu::MemoryUse::pinned, 100), Catch::Contains("more of host memory"));
-  gpu::MemoryTable all = pinned.peak();
-  all[static_cast<std::size_t>(gpu::MemoryUse::rows)] = 5;
-  all[static_cast<std::size_t>(gpu::MemoryUse::working)] = 6;
-  CHECK(gpu::on_gpu(all) == 11);
+  CHECK(pinned.peak_taken() == 1024);
+}
+
+TEST_CASE("an account of all memory counts and limits the allocations of its parts", "[gpu_store]") {
+  gpu::MemoryAccount whole(2048), lists(1536, &whole), batch(1536, &whole);
+  lists.take(gpu::MemoryUse::lists, 1024);
+  CHECK_THROWS_AS(batch.take(gpu::MemoryUse::batch, 1025), GpuOutOfMemory);
+  CHECK(batch.taken() == 0);
+  batch.take(gpu::MemoryUse::batch, 512);
+  CHECK(whole.taken() == 1536);
+  lists.give_back(gpu::MemoryUse::lists, 1024);
+  batch.take(gpu::MemoryUse::working, 1024);
+  CHECK(whole.taken() == 1536);
+  CHECK(whole.peak_taken() == 1536);
+  CHECK_THROWS_AS(batch.take(gpu::MemoryUse::batch, 1), GpuOutOfMemory);
 }
 
 TEST_CASE("an account refuses to exceed its limit, and counts returned memory", "[gpu_store]") {

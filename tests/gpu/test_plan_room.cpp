@@ -151,4 +151,22 @@ TEST_CASE("a plan's budget is three quarters of the engine's memory for lists", 
   CHECK(gpu::plan_room(engine, memory).whole_index);
 }
 
+TEST_CASE("a percentage is a limit of all memory, of the lists on disk with impacts", "[plan][gpu_store]") {
+  IndexedCorpus corpus(31, {900, 200, 40, false});
+  const IndexReader index = corpus.index(coded(*all_codecs().front(), {64, 1}, 8));
+  gpu::GpuMemoryOptions memory;
+  CHECK_FALSE(memory.limit(index));
+  memory.bytes = 5000;
+  CHECK(memory.limit(index) == 5000);
+  for (const double share : {0.0, 0.3, 1.0, 2.0}) {
+    memory.share = share;
+    CHECK(memory.limit(index) ==
+          static_cast<std::uint64_t>(share * static_cast<double>(coded_list_bytes(index, true))));
+  }
+  memory.share = 1e300;
+  CHECK(memory.limit(index).value() > std::uint64_t{1} << 60);
+  memory.share = 0.3;
+  CHECK_THROWS_WITH(gpu::plan_room(QueryEngine(index, {}), memory), Catch::Contains("need at least"));
+}
+
 }  // namespace quern

@@ -88,6 +88,8 @@ TEST_CASE("batches in windows load everything except the plan's fronts", "[measu
 
   ListCacheCase replay_case = subject.half();
   replay_case.words /= 2;
+  replay_case.window_words = replay_case.words;
+  replay_case.retention = gpu::ListRetention::none;
   replay_case.plan = plan;
   replay_case.batch = subject.queries.size();
   replay_case.by_windows = true;
@@ -119,9 +121,11 @@ TEST_CASE("batches in windows load everything except the plan's fronts", "[measu
   ListCacheCase small = subject.half();
   small.batch = replay_case.batch;
   small.by_windows = true;
-  small.words = bytes / sizeof(std::uint32_t) / 8;  // too small for a window of a single range
+  small.retention = gpu::ListRetention::none;
+  small.words = bytes / sizeof(std::uint32_t) / 8;
+  small.window_words = small.words;  // too small for a window of a single range
   CHECK(subject.replay(small).windowed == 0);
-  small.words = bytes / sizeof(std::uint32_t) / 2;
+  small.window_words = bytes / sizeof(std::uint32_t) / 2;
   const ListCacheFigures in_windows = subject.replay(small);
   CHECK(in_windows.windowed == 1);
   CHECK(in_windows.windows > 3);

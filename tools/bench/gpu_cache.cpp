@@ -155,7 +155,7 @@ CLI::Validator limit_validator() {
   });
 }
 
-/// GPU memory for lists.
+/// GPU memory.
 CLI::Option* add_memory_option(CLI::App& command, const std::string& option, auto& memory, const std::string& help) {
   return add_option(command, option, memory, "SIZE|P%", help)->check(budget_validator())->capture_default_str();
 }
@@ -165,7 +165,7 @@ void add_grid_options(CLI::App& command, CacheGrid& grid) {
   add_value_option(command, "--part", grid.parts, grid_parts,
                    with_choices("Parts of the grid to measure (default: all):", grid_parts));
   add_memory_option(command, "--memories", grid.memories,
-                    "Amounts of GPU memory for lists: sizes, or shares of all coded lists")
+                    "Limits of all GPU memory, as for quern query --gpu-memory; with --replay, of the memory for lists")
       ->delimiter(',');
   add_option(command, "--policies", grid.policies, "NAME",
              with_choices("Policies of plans:", all_cache_policies()) + "\n  none: no plan")
@@ -185,7 +185,7 @@ void add_grid_options(CLI::App& command, CacheGrid& grid) {
   add_settings_option(
       command, "--base", "Values of settings that a part of the grid doesn't vary", [&](CLI::App& settings) {
         add_number_option(settings, "--k", grid.base.k, "N", "Results per query", 1, gpu::max_results);
-        add_memory_option(settings, "--memory", grid.base.memory, "GPU memory for lists");
+        add_memory_option(settings, "--memory", grid.base.memory, "GPU memory limit");
         add_number_option(settings, "--batch", grid.base.batch, "N", "Batch size", 1, gpu::max_batch_queries);
       });
   add_option(command, "--limits", grid.limits_ms, "MS|none",
@@ -229,8 +229,8 @@ void add_gpu_cache_bench(CLI::App& bench) {
        "with overlap uses the stage that takes longest. c is measured with all lists in GPU memory, t by copies, dq by "
        "a replay of the log, and the cost of windows of documents and the overlap of copies with work with the "
        "memories of --calibrate: never with the run being predicted.",
-       "Queries without results are skipped. All results are compared with those with all lists in GPU memory. A "
-       "memory is the limit for lists; plans get three quarters of it.",
+       "Queries without results are skipped. All results are compared with those with all lists in GPU memory. Plans "
+       "get three quarters of the memory that is left for lists.",
        "hits, bytes: the fraction of a batch's lists, and of their bytes, already in GPU memory. hidden: the fraction "
        "of copy time that did not slow queries down compared with all lists in memory. CPU: work on queries that the "
        "GPU left to it.",

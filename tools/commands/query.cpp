@@ -286,7 +286,7 @@ void use_gpu(const QueryArguments& arguments, api::SecondStage& second_stage, co
   const std::uint64_t bytes = processors.second_stage_bytes();
   gpu::GpuRerankOptions options;
   options.gpu = arguments.gpu.gpu;
-  options.memory_bytes = gpu_memory_limit(arguments.gpu_memory.limit).bytes;
+  options.memory_bytes = processors.gpu_memory_bytes();
   options.memory_divisor = api::SecondStage::gpu_memory_divisor;
   options.pinned_bytes = bytes / 2;
   options.threads = resources.threads;

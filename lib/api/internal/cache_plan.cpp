@@ -52,7 +52,7 @@ gpu::GpuMemoryOptions gpu_memory(const PlanOptions& options) {
   if (options.gpu_memory_bytes != 0)
     memory.bytes = options.gpu_memory_bytes;
   else
-    memory.list_share = options.gpu_memory_share;
+    memory.share = options.gpu_memory_share;
   return memory;
 }
 

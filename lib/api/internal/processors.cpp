@@ -90,6 +90,16 @@ void SearchProcessors::divide_memory(const QueryNeeds& needs, SecondStage* secon
   if (second_stage != nullptr) second_stage->limit_memory(second_stage_bytes_, threads_, *pages_);
 }
 
+std::optional<std::uint64_t> SearchProcessors::gpu_memory_bytes() const {
+  std::optional<std::uint64_t> all;
+  for (std::size_t i = 0; i < shards_.size(); ++i) {
+    const gpu::GpuMemoryOptions& options = gpu_memories_[i].options();
+    const std::optional<std::uint64_t> own = options.limit(shards_[i]);
+    all = options.share ? all.value_or(0) + *own : own;
+  }
+  return all;
+}
+
 void SearchProcessors::open_engines(const std::function<ScoringOptions(const IndexReader&)>& scoring) {
   for (std::size_t i = 0; i < shards_.size(); ++i) {
     QueryMemory memory = query_bytes_.empty() ? QueryMemory() : query_memory(query_bytes_[i], threads_);

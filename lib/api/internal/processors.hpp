@@ -80,6 +80,8 @@ class SearchProcessors {
   // After divide_memory():
   std::uint64_t second_stage_bytes() const { return second_stage_bytes_; }
   IndexPages& pages() { return *pages_; }
+  /// What all shards may take of a GPU's memory; empty: no limit.
+  std::optional<std::uint64_t> gpu_memory_bytes() const;
 
  private:
   /// What is left of `memory` for the queries of a shard. Throws InvalidArgument if that isn't enough for one.

@@ -103,6 +103,8 @@ void SecondStage::reserve_gpu_memory(unsigned gpu, gpu::GpuMemoryOptions& option
   if (on_gpu_ == nullptr) return;
   if (options.bytes)
     *options.bytes -= *options.bytes / gpu_memory_divisor;
+  else if (options.share)
+    *options.share -= *options.share / gpu_memory_divisor;
   else
     options.reserved = {gpu, on_gpu_->bytes_left()};
 }

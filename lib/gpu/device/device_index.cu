@@ -31,16 +31,17 @@ std::vector<float> max_of_ranges(std::span<const float> values) {
 /// The engine's memory limit: the user's, or the free memory without a margin for other work on the GPU.
 std::uint64_t limit_of(const IndexReader& index, const GpuMemoryOptions& memory, unsigned number,
                        const cudaDeviceProp& gpu) {
+  const std::optional<std::uint64_t> allowed = memory.limit(index);
   const std::uint64_t all_free = free_gpu_memory(number),
                       reserved = number == memory.reserved.gpu ? memory.reserved.bytes : 0,
                       free_bytes = all_free - std::min(all_free, reserved),
                       margin = std::min<std::uint64_t>(free_bytes / 16, 512 << 20);
-  if (!memory.bytes) return free_bytes - margin;
-  if (*memory.bytes > free_bytes)
-    throw GpuOutOfMemory(index.name() + ": is allowed to use " + size_text(*memory.bytes) +
-                         " of GPU memory, but only " + size_text(free_bytes) + " is free on the " + gpu.name +
-                         "; lower " + option_name<"gpu-memory"> + ", or use " + option_name<"device"> + " cpu");
-  return *memory.bytes;
+  if (!allowed) return free_bytes - margin;
+  if (*allowed > free_bytes)
+    throw GpuOutOfMemory(index.name() + ": is allowed to use " + size_text(*allowed) + " of GPU memory, but only " +
+                         size_text(free_bytes) + " is free on the " + gpu.name + "; lower " +
+                         option_name<"gpu-memory"> + ", or use " + option_name<"device"> + " cpu");
+  return *allowed;
 }
 
 /// Kernels need compute capability 8.0.
@@ -105,7 +106,11 @@ DeviceIndex::DeviceIndex(const IndexReader& index, const QueryEngine* scores, un
 
   const IndexSizes sizes = sizes_of(index, scores);
   const std::uint64_t limit = limit_of(index, memory, gpu_, properties);
-  division_ = divide_memory(limit, sizes, memory.list_share, index.name());
+  GpuMemoryOptions own = memory;
+  if (!own.needs) own.needs.emplace();
+  own.needs->least += device.scratch_words * sizeof(std::uint32_t);
+  division_ = divide_memory(limit, sizes, own, index.name());
+  whole_account_->set_limit(limit);
   account_->set_limit(limit - batches_in_flight * division_.per_batch);
   division_.staging = std::min(division_.staging, pinned.staging);
   if (!division_.whole_index) postings = impacts = {};

@@ -32,6 +32,8 @@ class DeviceIndex {
   const MemoryDivision& division() const { return division_; }
   /// Maximum memory of each of batches_in_flight batches, with the strategy's working memory.
   std::uint64_t bytes_per_batch() const { return division_.per_batch; }
+  /// Counts all GPU memory: what stays allocated, and what batches take.
+  MemoryAccount& whole_account() const { return *whole_account_; }
   /// Counts GPU memory that stays allocated.
   MemoryAccount& account() const { return *account_; }
   /// Counts host memory pinned for this GPU.
@@ -56,7 +58,9 @@ class DeviceIndex {
   unsigned gpu_;
   MemoryDivision division_;
   std::uint64_t upload_buffer_ = 0;  ///< see PinnedDivision
-  std::unique_ptr<MemoryAccount> account_ = std::make_unique<MemoryAccount>();
+  std::unique_ptr<MemoryAccount> whole_account_ = std::make_unique<MemoryAccount>();
+  std::unique_ptr<MemoryAccount> account_ =
+      std::make_unique<MemoryAccount>(std::numeric_limits<std::uint64_t>::max(), whole_account_.get());
   std::unique_ptr<MemoryAccount> pinned_ = std::make_unique<MemoryAccount>();
   std::unique_ptr<Device> device_;
 };

@@ -98,9 +98,13 @@ double time_us(const CudaStream& stream, const Work& work) {
 
 /// Launches a kernel with `shared_bytes` of dynamic shared memory.
 template <class... Parameters, class... Arguments>
-void launch(void (*kernel)(Parameters...), unsigned blocks, unsigned threads, std::size_t shared_bytes,
-            cudaStream_t stream, const Arguments&... arguments) {
+void launch(void (*kernel)(Parameters...), unsigned blocks, unsigned threads, [[maybe_unused]] std::size_t shared_bytes,
+            [[maybe_unused]] cudaStream_t stream, const Arguments&... arguments) {
+#ifdef __CUDACC__
   kernel<<<blocks, threads, shared_bytes, stream>>>(arguments...);
+#else
+  testing::emulated::launch(kernel, blocks, threads, arguments...);
+#endif
   CUDA_CHECK(cudaGetLastError());
 }
 

@@ -83,15 +83,19 @@ struct GpuWorkStatistics {
   gpu::ListCacheCounts lists;            ///< of batches' lists, unless the GPU holds all
   double copy_lists_us = 0;              ///< GPU time of copying lists, concurrent with kernels, without waits
   gpu::MemoryTable memory{};             ///< peak memory of a GPU, by use
+  std::uint64_t peak_bytes = 0;          ///< peak memory of a GPU, of all uses together
+  std::uint64_t limit_bytes = 0;         ///< that these may not exceed
   std::vector<std::string> failed_gpus;  ///< a sentence for each GPU that failed while others went on
 
-  void note_peak(const gpu::MemoryTable& other) {
+  void note_peak(const gpu::MemoryTable& other, std::uint64_t all, std::uint64_t limit) {
     for (std::size_t use = 0; use < memory.size(); ++use) memory[use] = std::max(memory[use], other[use]);
+    peak_bytes = std::max(peak_bytes, all);
+    limit_bytes = std::max(limit_bytes, limit);
   }
   GpuWorkStatistics& operator+=(const GpuWorkStatistics& other) {
     using T = GpuWorkStatistics;
     failed_gpus.insert(failed_gpus.end(), other.failed_gpus.begin(), other.failed_gpus.end());
-    note_peak(other.memory);
+    note_peak(other.memory, other.peak_bytes, other.limit_bytes);
     return gpu::add_members(*this, other, &T::queries, &T::batches, &T::windows, &T::on_cpu, &T::prepare_us, &T::lists,
                             &T::copy_lists_us);
   }

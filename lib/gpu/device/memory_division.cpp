@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <numeric>
-
 #include "quern/formats/posting_reader.hpp"
 #include "quern/gpu/device/tuning.hpp"
 
@@ -11,12 +9,14 @@ namespace quern::gpu {
 namespace {
 
 /// Minimum useful sizes: of a batch, of a query's lists, and of a staging buffer.
-constexpr std::uint64_t min_batch = 4 << 20, min_lists = 1 << 20, min_staging = 256 << 10, max_staging = 4 << 20;
+constexpr std::uint64_t min_batch = 2 << 20, min_lists = 512 << 10, min_staging = 128 << 10, max_staging = 4 << 20;
+/// Useful to batches that decode lists: windows of a 128th of the documents, or 16,384 queries.
+constexpr std::uint64_t useful_windows = 64, useful_batch = 512 << 20;
 /// Minimum useful pinned memory, and the largest buffer for uploads.
 constexpr std::uint64_t min_pinned = 8 << 20, max_upload = 32 << 20;
 
 std::uint64_t share_of(std::uint64_t bytes, double share) {
-  return static_cast<std::uint64_t>(static_cast<double>(bytes) * share);
+  return static_cast<std::uint64_t>(std::min(static_cast<double>(bytes) * share, 0x1p62));
 }
 
 /// The rounding of all tables' sizes together.
@@ -30,9 +30,14 @@ std::uint64_t bytes_with_ranges(std::span<const float> values) {
 
 }  // namespace
 
+std::optional<std::uint64_t> GpuMemoryOptions::limit(const IndexReader& index) const {
+  return share ? share_of(coded_list_bytes(index, true), *share) : bytes;
+}
+
 ListArenas arenas_of(const MemoryDivision& division) {
   ListArenas arenas;
   arenas.words = division.lists / sizeof(std::uint32_t);
+  arenas.window_words = division.windows / sizeof(std::uint32_t);
   if (!division.resident_rows) arenas.rows = std::max<std::uint64_t>(2, division.rows / block_row_bytes / 2 * 2);
   return arenas;
 }
@@ -51,38 +56,45 @@ PinnedDivision divide_pinned(std::optional<std::uint64_t> limit) {
   return division;
 }
 
-MemoryDivision divide_memory(std::uint64_t limit, const IndexSizes& sizes, std::optional<double> list_share,
+MemoryDivision divide_memory(std::uint64_t limit, const IndexSizes& sizes, const GpuMemoryOptions& memory,
                              const std::string& name) {
   MemoryDivision division;
+  const BatchNeeds needs = memory.needs.value_or(BatchNeeds());
+  const std::uint64_t batch = min_batch + needs.least;
   const std::uint64_t all = sizes.tables + sizes.rows + sizes.lists;
-  if (list_share.value_or(1) >= 1 && all + 2 * min_batch <= limit && all <= limit / 5 * 4) {
+  if (memory.list_share.value_or(1) >= 1 && all + 2 * batch <= limit && all <= limit / 5 * 4) {
     division.per_batch = (limit - all) / 2;
     return division;
   }
   division.whole_index = false;
-  const std::uint64_t lists = list_share ? share_of(sizes.lists, std::min(*list_share, 1.0)) : min_lists;
-  if (const std::uint64_t least = sizes.tables + staging_buffers * min_staging + lists + 2 * min_batch; least > limit)
+  const std::uint64_t share = share_of(sizes.lists, std::min(memory.list_share.value_or(0), 1.0));
+  const std::uint64_t needed = 2 * batch + (memory.list_share ? 2 * share : batch / 2 + min_lists);
+  if (const std::uint64_t least = sizes.tables + staging_buffers * min_staging + needed; least > limit)
     throw GpuOutOfMemory(
         "{}: queries on a GPU need at least {} of its memory, including {} for per-document data, but only "
         "{} is allowed; raise {}, or use {} cpu",
         name, size_text(least), size_text(sizes.tables), size_text(limit), option_name<"gpu-memory">,
         option_name<"device">);
   std::uint64_t left = limit - sizes.tables;
-  division.staging = std::clamp(left / 64, min_staging, max_staging);
+  division.staging = std::clamp(std::min(left / 64, (left - needed) / staging_buffers), min_staging, max_staging);
   left -= staging_buffers * division.staging;
-  division.resident_rows = sizes.rows <= left / 2;
+  division.resident_rows = sizes.rows <= left / 2 && sizes.rows + needed <= left;
   if (division.resident_rows) left -= sizes.rows;
-  const std::uint64_t max_lists = left - std::min(left, 2 * min_batch);
-  division.lists = std::min(list_share ? lists : std::min(left / 2, sizes.lists), max_lists);
-  if (!division.resident_rows) {
+  const std::uint64_t useful = needs.useful > 0 ? needs.useful : std::max(sizes.entries / useful_windows, useful_batch);
+  division.per_batch = std::clamp(left / 4, batch, std::max(batch, useful));
+  const std::uint64_t for_lists = memory.list_share ? share : left - 2 * division.per_batch;
+  if (division.resident_rows) {
+    division.windows = memory.list_share ? share : division.per_batch / 2;
+    division.lists = memory.list_share ? share : std::min(for_lists - division.windows, sizes.lists);
+  } else {
     // One and a half times the average rows of the lists that fit, since lists differ.
     const double rows_per_byte =
         1.5 * static_cast<double>(sizes.rows) / static_cast<double>(std::max<std::uint64_t>(sizes.lists, 1));
-    if (!list_share) division.lists = std::min(division.lists, share_of(max_lists / 2, 1 / (1 + rows_per_byte)));
-    division.rows = std::min({share_of(division.lists, rows_per_byte), sizes.rows, max_lists - division.lists});
+    division.lists =
+        std::min(memory.list_share ? for_lists : share_of(for_lists, 1 / (1 + rows_per_byte)), sizes.lists);
+    division.rows = std::min({share_of(division.lists, rows_per_byte), sizes.rows, left - 2 * batch - division.lists});
   }
-  left -= std::min(left, division.lists + division.rows);
-  division.per_batch = left / 2;
+  division.per_batch = (left - division.lists - division.windows - division.rows) / 2;
   return division;
 }
 
@@ -97,12 +109,8 @@ IndexSizes sizes_of(const IndexReader& index, const QueryEngine* scores) {
   }
   sizes.rows = index.container().array<docid_t>("block_last").size() * block_row_bytes;
   sizes.lists = coded_list_bytes(index, is_quantized);
+  sizes.entries = index.manifest().postings * sizeof(std::uint32_t);
   return sizes;
-}
-
-std::uint64_t on_gpu(const MemoryTable& table) {
-  return std::accumulate(table.begin(), table.end(), std::uint64_t{0}) -
-         table[static_cast<std::size_t>(MemoryUse::pinned)];
 }
 
 void MemoryAccount::take(MemoryUse use, std::uint64_t bytes) {
@@ -115,7 +123,9 @@ void MemoryAccount::take(MemoryUse use, std::uint64_t bytes) {
                              : fmt::format("can't allocate {} more of GPU memory for {}: {} of {} is in use",
                                            size_text(more), name_of_value(memory_uses, use), size_text(taken_),
                                            size_text(limit_)));
+  if (whole_ != nullptr) whole_->take(use, bytes);
   taken_ += more;
+  peak_taken_ = std::max(peak_taken_, taken_);
   std::uint64_t& now = now_[static_cast<std::size_t>(use)];
   now += more;
   std::uint64_t& peak = peak_[static_cast<std::size_t>(use)];
@@ -124,6 +134,7 @@ void MemoryAccount::take(MemoryUse use, std::uint64_t bytes) {
 
 void MemoryAccount::give_back(MemoryUse use, std::uint64_t bytes) noexcept {
   const std::lock_guard lock(mutex_);
+  if (whole_ != nullptr) whole_->give_back(use, bytes);
   taken_ -= rounded(bytes);
   now_[static_cast<std::size_t>(use)] -= rounded(bytes);
 }

@@ -36,17 +36,26 @@ inline constexpr NamedValue<ListTransfers> list_transfers[] = {
     {"direct", ListTransfers::direct, "the GPU reads them from the index's file, whose lists are pinned in memory"},
 };
 
+/// What batches of a kind need of a GPU's memory, each, in bytes.
+struct BatchNeeds {
+  std::uint64_t least = 0;   ///< without which there is no batch, besides queries and results
+  std::uint64_t useful = 0;  ///< with more, batches would hardly be faster; 0: what windows of decoded lists need
+};
+
 /// Limits of a GPU's memory, and its use if the index does not fit.
 struct GpuMemoryOptions {
   std::optional<std::uint64_t> bytes;  ///< limit of all allocations; default: the free memory without a margin
+  /// The same limit, as a fraction of the index's posting lists on disk, impacts included.
+  std::optional<double> share;
   /// Free memory of one GPU that is reserved for other work.
   struct Reserved {
     unsigned gpu = 0;
     std::uint64_t bytes = 0;
   };
   Reserved reserved = {};
-  /// Fraction of the coded lists, impacts included, that may be in memory; other data comes on top.
+  /// For measurements: keep and copy this fraction of the coded lists, instead of what batches leave.
   std::optional<double> list_share;
+  std::optional<BatchNeeds> needs;  ///< default: those of the strategy
   const CachePlan* plan = nullptr;  ///< fronts of lists that stay; must belong to the index
   ListRetention retention = ListRetention::lfu;
   ListTails tails = ListTails::automatic;  ///< only with a plan
@@ -60,19 +69,23 @@ struct GpuMemoryOptions {
     if (pinned_bytes) options.pinned_bytes = *pinned_bytes / gpus;
     return options;
   }
+  /// The limit for this index; empty: none.
+  std::optional<std::uint64_t> limit(const IndexReader& index) const;
 };
 
 /// The sizes of an index on a GPU, in bytes.
 struct IndexSizes {
-  std::uint64_t tables = 0;  ///< numbers per document
-  std::uint64_t rows = 0;    ///< block rows
-  std::uint64_t lists = 0;   ///< coded words, and impacts if scores are quantized
+  std::uint64_t tables = 0;   ///< numbers per document
+  std::uint64_t rows = 0;     ///< block rows
+  std::uint64_t lists = 0;    ///< coded words, and impacts if scores are quantized
+  std::uint64_t entries = 0;  ///< decoded lists
 };
 
 struct MemoryDivision {
   bool whole_index = true;      ///< all lists and rows stay in memory
   bool resident_rows = true;    ///< all rows stay in memory
   std::uint64_t lists = 0;      ///< arena for words and impacts, unless all lists stay in memory
+  std::uint64_t windows = 0;    ///< for two windows of documents beside them; 0: batches can't run in windows
   std::uint64_t rows = 0;       ///< arena for rows, unless all rows stay in memory
   std::uint64_t staging = 0;    ///< of each of staging_buffers
   std::uint64_t per_batch = 0;  ///< for queries, results and the strategy, of each of two batches
@@ -80,11 +93,12 @@ struct MemoryDivision {
 
 /// The arenas for lists if the index does not fit.
 struct ListArenas {
-  std::uint64_t words = 0;  ///< of 32 bits, for coded words and impacts
-  std::uint64_t rows = 0;   ///< block rows; 0: all rows of the index are elsewhere on the GPU
+  std::uint64_t words = 0;         ///< of 32 bits, for coded words and impacts
+  std::uint64_t window_words = 0;  ///< after these, for two windows
+  std::uint64_t rows = 0;          ///< block rows; 0: all rows of the index are elsewhere on the GPU
 
   /// The part for a plan's fronts: three quarters. The rest is for lists that batches need.
-  ListArenas for_fronts() const { return {words / 4 * 3, rows / 4 * 3}; }
+  ListArenas for_fronts() const { return {words / 4 * 3, 0, rows / 4 * 3}; }
 };
 ListArenas arenas_of(const MemoryDivision& division);
 
@@ -102,10 +116,11 @@ struct PinnedDivision {
 /// rest for batches. Throws OutOfMemory, with the minimum, if that is too little.
 PinnedDivision divide_pinned(std::optional<std::uint64_t> limit);
 
-/// Divides `limit` bytes. The whole index stays in memory if that leaves a fifth. Otherwise rows stay if they take at
-/// most half of the memory without tables, and lists get half of the rest, or the fraction `list_share` of all lists.
+/// Divides `limit` bytes among all that the engine allocates. The whole index stays in memory if that leaves a fifth.
+/// Otherwise rows stay if they take at most half of the memory without tables, batches get a quarter of the rest each,
+/// but no more than is useful to them, windows half as much as one batch, and lists what is left.
 /// Throws GpuOutOfMemory, with the minimum, if too little is left for one batch. `name`: the index's, for messages.
-MemoryDivision divide_memory(std::uint64_t limit, const IndexSizes& sizes, std::optional<double> list_share,
+MemoryDivision divide_memory(std::uint64_t limit, const IndexSizes& sizes, const GpuMemoryOptions& memory,
                              const std::string& name);
 
 /// An index's sizes for decoding and, unless `scores` is null, for scoring: tables and quantized impacts.
@@ -130,14 +145,14 @@ inline constexpr std::array<NamedValue<MemoryUse>, 10> memory_uses = {{
 /// Bytes by use.
 using MemoryTable = std::array<std::uint64_t, memory_uses.size()>;
 
-/// A table's sum without pinned host memory.
-std::uint64_t on_gpu(const MemoryTable& table);
-
 /// Counts allocations of a GPU's memory or of pinned memory, and refuses those beyond a limit. Several threads may
 /// allocate: the one that copies windows needs pinned memory while another takes results.
 class MemoryAccount {
  public:
-  explicit MemoryAccount(std::uint64_t limit = std::numeric_limits<std::uint64_t>::max()) : limit_(limit) {}
+  /// `whole`: an account that counts these allocations too, and must outlive this one; null: none.
+  explicit MemoryAccount(std::uint64_t limit = std::numeric_limits<std::uint64_t>::max(),
+                         MemoryAccount* whole = nullptr)
+      : limit_(limit), whole_(whole) {}
 
   /// The bytes that an allocation of `bytes` bytes occupies.
   static constexpr std::uint64_t rounded(std::uint64_t bytes) {
@@ -153,8 +168,9 @@ class MemoryAccount {
     return taken_;
   }
   std::uint64_t left() const { return limit_ - taken(); }
-  /// Read it when no other thread allocates.
+  /// The peak of each use, and of all together. Read them when no other thread allocates.
   const MemoryTable& peak() const { return peak_; }
+  std::uint64_t peak_taken() const { return peak_taken_; }
 
   /// Counts an allocation. Throws GpuOutOfMemory beyond the limit.
   void take(MemoryUse use, std::uint64_t bytes);
@@ -162,7 +178,8 @@ class MemoryAccount {
 
  private:
   mutable std::mutex mutex_;
-  std::uint64_t limit_, taken_ = 0;
+  std::uint64_t limit_, taken_ = 0, peak_taken_ = 0;
+  MemoryAccount* whole_;
   MemoryTable now_{}, peak_{};  ///< by use
 };
 

@@ -21,6 +21,17 @@ __device__ inline unsigned group_of_lane() {
   return L == lanes_per_warp ? 0 : lane_id() / L;
 }
 
+/// The thread block's dynamic shared memory, whose size its launch sets.
+template <class T>
+__device__ inline T* dynamic_shared() {
+#ifdef __CUDACC__
+  extern __shared__ __align__(16) unsigned char memory[];
+#else
+  unsigned char* const memory = testing::emulated::dynamic_shared_memory;
+#endif
+  return reinterpret_cast<T*>(memory);
+}
+
 /// Returns `value`, which must be the same in all lanes, so that the compiler makes branches on it uniform.
 __device__ inline std::uint32_t uniform(std::uint32_t value) { return __shfl_sync(all_lanes, value, 0); }
 

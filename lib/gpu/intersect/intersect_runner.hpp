@@ -60,8 +60,8 @@ class IntersectRunner {
   virtual void start(const IntersectArrays& batch, const IntersectWork& work, std::uint32_t* unpacked,
                      const IntersectRunner* after) = 0;
   /// Answers a batch window by window, and copies the next window's words meanwhile. Returns when the last window is
-  /// started. The store may do nothing else meanwhile, and open_windows() must have succeeded for the flight. Any
-  /// thread may call this. `after`: see start(). Throws like start() and wait().
+  /// started. The store may do nothing else meanwhile, and its open_windows() must have been called. Any thread may
+  /// call this. `after`: see start(). Throws like start() and wait().
   virtual void run_windows(const WindowedBatch& batch, const IntersectWork& work, std::uint32_t* unpacked,
                            DeviceListStore& store, unsigned flight, const IntersectRunner* after) = 0;
   /// Waits until the last window is answered. Throws like wait().

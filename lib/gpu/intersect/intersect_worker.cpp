@@ -37,7 +37,7 @@ IntersectWorker::IntersectWorker(IntersectionContext& context, unsigned gpu, Pro
                 context.options.memory.per_gpu(gpu::gpu_numbers(context.options.gpu, context.options.gpus).size()),
                 progress),
       context_(context),
-      unpacked_account_(index_.bytes_per_batch()),
+      unpacked_account_(index_.bytes_per_batch(), &index_.whole_account()),
       unpacked_(context.index.num_documents(), 0),
       batch_(context.index, unpacked_, context.method->unpacking, {}) {
   // Half of two batches' memory is for unpacked lists.
@@ -100,7 +100,7 @@ void IntersectWorker::process(gpu::WorkQueue<IntersectionQuery>& queue, const Ta
         const auto locked = control_.lock();
         forget_lists(number);
       });
-  statistics.note_peak(memory());
+  note_peak(statistics);
 }
 
 std::size_t IntersectWorker::launch_batch(unsigned number, Queries queries) {
@@ -144,9 +144,11 @@ bool IntersectWorker::make_windows(unsigned number, Queries queries, std::size_t
   count = add(*batch, queries, batch_end_);
   if (batch->size() == 0) return false;
   batch->finish_for_windows();
-  return cut(number, [&](std::uint64_t words) {
-    const std::vector<gpu::WantedList> all = batch->coded_lists();
-    const std::vector<gpu::WantedList> wanted = unpacks ? all : store_->without_rarely_read(all);
+  const std::vector<gpu::WantedList> all = batch->coded_lists();
+  const std::vector<gpu::WantedList> wanted = unpacks ? all : store_->without_rarely_read(all);
+  std::vector<const PostingList*> lists;
+  for (const gpu::WantedList& list : wanted) lists.push_back(list.list);
+  return cut(number, lists, [&](std::uint64_t words) {
     return std::make_unique<gpu::WindowedBatch>(std::move(batch), wanted, store_->cache(), words, format,
                                                 unpacked_.words());
   });

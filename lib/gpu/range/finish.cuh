@@ -276,10 +276,9 @@ class QueryFinish {
 template <Coding coding, int V, bool quantized>
 __global__ void __launch_bounds__(finish_threads)
     finish_queries(const __grid_constant__ IndexView index, const __grid_constant__ RangeView batch, bool scored) {
-  extern __shared__ __align__(16) unsigned char shared[];
   __shared__ std::uint32_t kept;
   __shared__ WarpBuffers<V, finish_threads> buffers;
-  QueryFinish<coding, V, quantized> finish(index, batch, reinterpret_cast<Candidate*>(shared), kept, buffers.own());
+  QueryFinish<coding, V, quantized> finish(index, batch, dynamic_shared<Candidate>(), kept, buffers.own());
   for (std::uint32_t number = blockIdx.x; number < batch.num_queries; number += gridDim.x) {
     finish.run(number, scored);
     __syncthreads();

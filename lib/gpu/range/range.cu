@@ -8,8 +8,7 @@ namespace {
 
 template <unsigned threads, unsigned blocks>
 __global__ void __launch_bounds__(threads, blocks) run_union(const __grid_constant__ RangeView batch, Pruning pruning) {
-  extern __shared__ __align__(16) unsigned char shared[];
-  UnionBlock<threads>(batch, *reinterpret_cast<UnionShared*>(shared), pruning).run();
+  UnionBlock<threads>(batch, *dynamic_shared<UnionShared>(), pruning).run();
 }
 
 __global__ void __launch_bounds__(plain_threads) prepare_starts(const __grid_constant__ RangeView batch) {
@@ -64,7 +63,10 @@ void decode_missing(const IndexView& index, const RangeView& batch, bool coded, 
 class RangeRun final : public StrategyRun {
  public:
   RangeRun(const DeviceIndex& index, MemoryAccount& account)
-      : device_(index.device()), candidates_(account, MemoryUse::working), spare_(account, MemoryUse::working) {}
+      : device_(index.device()),
+        account_(account),
+        candidates_(account, MemoryUse::working),
+        spare_(account, MemoryUse::working) {}
 
   OwnBytes plan(const QueryBatch& batch, const BatchWork& work) override {
     decodes_ = !batch.entries_of.lists.empty();
@@ -187,10 +189,18 @@ class RangeRun final : public StrategyRun {
     view_.range_static_score = device_.range_static_score.data();
     view_.range_upper_bounds = device_.range_upper_bounds.data();
     view_.reads_max = work.pruning == Pruning::blocks;
-    view_.max_candidates = static_cast<std::uint32_t>(max_candidates(work.k));
+    view_.max_candidates = candidates_for(batch.queries.size(), work.k);
     view_.candidates = candidates_.reserve(batch.queries.size() * view_.max_candidates);
     view_.max_spare = static_cast<std::uint32_t>(max_spare(batch.queries.size()));
     view_.spare = spare_.reserve(view_.max_spare);
+  }
+
+  /// Candidates per query: at most half of the memory that is left.
+  std::uint32_t candidates_for(std::size_t queries, std::size_t k) const {
+    const std::uint64_t room = (account_.left() + candidates_.size_bytes()) / 2 / sizeof(Candidate);
+    std::size_t each = max_candidates(k);
+    while (each > min_candidates(k) && queries * each > room) each /= 2;
+    return static_cast<std::uint32_t>(each);
   }
 
   void set_items() {
@@ -223,6 +233,7 @@ class RangeRun final : public StrategyRun {
   }
 
   const DeviceIndex::Device& device_;
+  const MemoryAccount& account_;
   bool decodes_ = false;         ///< lists to entries
   bool decodes_coded_ = false;   ///< whether any of them is coded and not decoded yet
   bool scores_windows_ = false;  ///< whether it scores candidates window by window

@@ -88,7 +88,7 @@ bool range_decodes_lists(const QueryBatch& batch, const BatchWork& work, const S
 std::uint64_t range_batch_bytes(const QueryBatch& batch, std::size_t k) {
   // Three copies of views and places: the batch's and two windows'.
   return batch.queries.size() *
-             (sizeof(std::uint64_t) * (max_candidates(k) + k) + sizeof(std::uint32_t) * (threshold_steps + 16)) +
+             (sizeof(std::uint64_t) * (min_candidates(k) + k) + sizeof(std::uint32_t) * (threshold_steps + 16)) +
          sizeof(SpareCandidate) * max_spare(batch.queries.size()) +
          3 * (sizeof(ListView) + sizeof(EntryPlace)) * batch.lists.size() + sizeof(BatchTerm) * batch.terms.size() +
          2 * sizeof(std::uint32_t) * batch.raw_docids.size();

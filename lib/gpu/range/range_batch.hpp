@@ -81,6 +81,9 @@ inline constexpr std::uint32_t max_set_queries = 32, max_set_terms = 160;
 /// Maximum candidates that a GPU stores per query; the k results must be among them.
 inline constexpr std::size_t few_candidates = 4096, many_candidates = 8192;
 inline constexpr std::size_t max_candidates(std::size_t k) { return k <= 256 ? few_candidates : many_candidates; }
+/// The least where memory is short: larger batches, which copy each list less often, gain more than some queries that
+/// run again lose.
+inline constexpr std::size_t min_candidates(std::size_t k) { return k <= 256 ? few_candidates / 4 : many_candidates; }
 
 /// A candidate beyond its query's max_candidates. See RangeView.
 struct SpareCandidate {

@@ -26,7 +26,7 @@ DocumentWindows::DocumentWindows(const IndexReader& index, const BatchLists& lis
   coded_.reserve(lists.coded.size());
   for (const auto& [number, list] : lists.coded) {
     is_coded[number] = true;
-    coded_.push_back({number, list, cache.kept_front(list->number)});
+    coded_.push_back({number, list, cache.kept_front(*list)});
   }
   for (std::uint32_t i = 0; i < lists.views.size(); ++i) {
     if (is_coded[i]) continue;
@@ -39,7 +39,10 @@ DocumentWindows::DocumentWindows(const IndexReader& index, const BatchLists& lis
 ListCacheCounts DocumentWindows::counts(const ListCache& cache) const {
   ListCacheCounts counts;
   counts.lists = coded_.size();
-  for (const Coded& coded : coded_) counts.bytes += cache.bytes_of(*coded.list);
+  for (const Coded& coded : coded_) {
+    counts.bytes += cache.bytes_of(*coded.list);
+    counts.resident_lists += coded.front.blocks >= rows_of(*coded.list);
+  }
   counts.copied_bytes = sizeof(std::uint32_t) * copied_words_;
   counts.bytes = std::max(counts.bytes, counts.copied_bytes);  // a block at the border of two windows is copied twice
   return counts;

@@ -64,23 +64,23 @@ void ListCache::drop_rest(Entry& entry) {
   entries_.erase(entry.term);
 }
 
-bool ListCache::take(Extents& arena, std::uint64_t count, std::uint64_t& first) {
+bool ListCache::take(Extents& arena, std::uint64_t count, bool evicts, std::uint64_t& first) {
   if (count == 0) return true;
   for (;;) {
     if (const auto place = arena.take(count)) {
       first = *place;
       return true;
     }
-    if (!evict_one()) return false;
+    if (!evicts || !evict_one()) return false;
   }
 }
 
-bool ListCache::complete(Entry& entry, const PostingList& list, ListCopies& copies) {
+bool ListCache::complete(Entry& entry, const PostingList& list, bool evicts, ListCopies& copies) {
   StoredWords rest = rest_of(list, entry.front);
-  if (!take(words_, rest.size(), rest.first)) return false;
+  if (!take(words_, rest.size(), evicts, rest.first)) return false;
   if (entry.front.size() == 0) {
     const std::uint64_t rows = rows_of(list);
-    if (!take(rows_, rows, entry.first_row)) {
+    if (!take(rows_, rows, evicts, entry.first_row)) {
       if (rest.size() > 0) words_.give_back(rest.first, rest.size());
       return false;
     }
@@ -142,7 +142,7 @@ bool ListCache::try_acquire(unsigned flight, std::span<const WantedList> lists, 
     counted.bytes += bytes_of(list);
     if (entry.complete) {
       ++counted.resident_lists;
-    } else if (complete(entry, list, copies)) {
+    } else if (complete(entry, list, true, copies)) {
       completed.push_back(&entry);
       counted.copied_bytes += bytes_of(list) - 4 * entry.front.size();
     } else {
@@ -159,19 +159,49 @@ bool ListCache::try_acquire(unsigned flight, std::span<const WantedList> lists, 
   return true;
 }
 
-std::optional<ArenaRoom> ListCache::take_room() {
-  if (in_use()) return std::nullopt;
-  while (evict_one()) continue;
-  ArenaRoom room{0, words_.largest()};
-  if (room.words == 0) return std::nullopt;
-  room.first = *words_.take(room.words);
-  return room;
+bool ListCache::has_free_room() const {
+  // Smaller lists are not worth sorting a batch's lists.
+  constexpr std::uint64_t few_words = 4096;
+  return options_.retention != ListRetention::none && words_.largest() > few_words;
 }
 
-KeptFront ListCache::kept_front(term_t term) const {
-  const Entry* entry = entry_with_front(term);
-  if (!entry) return {};
-  return {entry->front_blocks, entry->front.first, entry->front.coded, entry->front.first + entry->front.coded};
+void ListCache::hold(unsigned flight, std::span<const PostingList* const> lists, ListCopies& copies) {
+  if (acquired_.size() <= flight) acquired_.resize(flight + 1);
+  uncopied_flight_ = flight;
+  for (const PostingList* list : lists) {
+    const auto found = entries_.find(list->number);
+    const bool complete_before = found != entries_.end() && found->second.complete;
+    if (!complete_before && options_.retention == ListRetention::none) continue;
+    Entry& entry = found != entries_.end() ? found->second : entries_[list->number];
+    entry.term = list->number;
+    if (!complete_before && !complete(entry, *list, false, copies)) {
+      if (entry.front.size() == 0) entries_.erase(list->number);
+      continue;
+    }
+    order_.use(entry);
+    acquired_[flight].push_back(&entry);
+    if (complete_before) continue;
+    uncopied_.push_back(&entry);
+    counts_.copied_bytes += bytes_of(*list) - 4 * entry.front.size();
+  }
+}
+
+void ListCache::release(unsigned flight) {
+  if (flight >= acquired_.size()) return;
+  if (flight == uncopied_flight_)
+    for (Entry* entry : std::exchange(uncopied_, {})) entry->complete = false;
+  release_from(acquired_[flight], 0);
+}
+
+KeptFront ListCache::kept_front(const PostingList& list) const {
+  const auto found = entries_.find(list.number);
+  if (found == entries_.end()) return {};
+  const Entry& entry = found->second;
+  const bool is_whole = entry.front.size() == 0 && entry.complete;
+  if (entry.front.size() == 0 && !is_whole) return {};
+  const StoredWords& stored = is_whole ? entry.rest : entry.front;
+  return {is_whole ? list.block_last.size() : entry.front_blocks, stored.first, stored.coded,
+          stored.first + stored.coded};
 }
 
 std::optional<PostingList> ListCache::front_only(const PostingList& list) const {
@@ -189,8 +219,8 @@ void ListCache::use_front(const PostingList& front, ListView& view) {
 
 PlanRoom plan_room(const QueryEngine& engine, const GpuMemoryOptions& memory) {
   const IndexSizes sizes = sizes_of(engine.index(), &engine);
-  const std::uint64_t limit = memory.bytes.value_or(std::numeric_limits<std::uint64_t>::max());
-  const MemoryDivision division = divide_memory(limit, sizes, memory.list_share, engine.index().name());
+  const std::uint64_t limit = memory.limit(engine.index()).value_or(std::numeric_limits<std::uint64_t>::max());
+  const MemoryDivision division = divide_memory(limit, sizes, memory, engine.index().name());
   if (division.whole_index) return {sizes.lists, std::nullopt, true};
   const ListArenas room = arenas_of(division).for_fronts();
   PlanRoom plan;

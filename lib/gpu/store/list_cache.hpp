@@ -17,7 +17,7 @@ struct ArenaRoom {
   std::uint64_t first = 0, words = 0;
 };
 
-/// A front that a plan keeps: its blocks, and the places of their coded words and impacts.
+/// The first blocks of a list, in one piece in the arena: the places of their coded words and impacts.
 struct KeptFront {
   std::uint64_t blocks = 0;
   std::uint64_t first_word = 0, words = 0, first_impact_word = 0;
@@ -71,17 +71,20 @@ class ListCache {
   std::optional<PostingList> front_only(const PostingList& list) const;
   /// Sets the places in the view of a list from front_only(). It needs no release, since fronts stay.
   void use_front(const PostingList& front, ListView& view);
-  /// Ends the flight's use of the lists that it acquired.
-  void release(unsigned flight) {
-    if (flight < acquired_.size()) release_from(acquired_[flight], 0);
-  }
+  /// Ends the flight's use of the lists that it acquired or holds.
+  void release(unsigned flight);
 
-  /// Drops all but the fronts, and takes the largest free extent of the arena for windows of documents. Empty if a
-  /// batch uses lists. No list can be acquired until give_back_room().
-  std::optional<ArenaRoom> take_room();
-  void give_back_room(const ArenaRoom& room) { words_.give_back(room.first, room.words); }
-  /// The list's front, without blocks if none is kept.
-  KeptFront kept_front(term_t term) const;
+  /// Keeps lists for a batch that runs in windows: those that are complete and, in this order, others that fit without
+  /// evicting any. Their copies must be made, and copied() called, before the flight is released; else they are
+  /// dropped. Each list occurs once.
+  void hold(unsigned flight, std::span<const PostingList* const> lists, ListCopies& copies);
+  void copied() { uncopied_.clear(); }
+  /// Whether hold() may find room for a list that is not complete.
+  bool has_free_room() const;
+  /// The place of windows of documents.
+  ArenaRoom windows() const { return {options_.words, options_.window_words}; }
+  /// The list's front, or the whole list if it is complete in one piece. Without blocks if there is neither.
+  KeptFront kept_front(const PostingList& list) const;
   void count(const ListCacheCounts& more) { counts_ += more; }
 
   bool keeps_impacts() const { return options_.with_impacts; }
@@ -134,10 +137,10 @@ class ListCache {
   }
   bool try_acquire(unsigned flight, std::span<const WantedList> lists, ListCopies& copies);
   void stop_using(Entry& entry);
-  bool complete(Entry& entry, const PostingList& list, ListCopies& copies);
+  bool complete(Entry& entry, const PostingList& list, bool evicts, ListCopies& copies);
   void add_copies(const PostingList& list, const StoredWords& stored, std::uint64_t first_coded,
                   std::uint64_t first_impact, ListCopies& copies) const;
-  bool take(Extents& arena, std::uint64_t count, std::uint64_t& first);
+  bool take(Extents& arena, std::uint64_t count, bool evicts, std::uint64_t& first);
   bool evict_one();
   void drop_rest(Entry& entry);
   void release_from(std::vector<Entry*>& acquired, std::size_t first) {
@@ -151,6 +154,8 @@ class ListCache {
   std::unordered_map<term_t, Entry> entries_;
   EvictionOrder<Entry> order_;                 ///< of complete entries
   std::vector<std::vector<Entry*>> acquired_;  ///< by flight
+  std::vector<Entry*> uncopied_;               ///< completed by hold(), by the flight below
+  unsigned uncopied_flight_ = 0;
   std::uint64_t kept_words_ = 0, kept_rows_ = 0;
   ListCacheCounts counts_;
 };

@@ -29,10 +29,13 @@ DeviceListStore::DeviceListStore(const DeviceIndex& index, const GpuMemoryOption
   Device& device = *device_;
   MemoryAccount& account = index.account();
   const ListCacheOptions options = cache_options(index, memory);
-  device.words = DeviceArray<std::uint32_t>(account, MemoryUse::lists, options.words + over_read_words);
+  const std::uint64_t words = options.words + options.window_words + over_read_words;
+  device.words = DeviceArray<std::uint32_t>(account, MemoryUse::lists, words);
+  for (std::size_t i = 0; i < device.halves.size(); ++i)
+    device.halves[i].first_word = options.words + i * (options.window_words / 2);
   // The arena too: kernels read words after a block, although they drop them.
   const CudaStream filling;
-  fill_zero(device.words.data(), options.words + over_read_words, filling);
+  fill_zero(device.words.data(), words, filling);
   filling.wait();
   if (options.rows > 0) {
     device.block_last = DeviceArray<std::uint32_t>(account, MemoryUse::rows, options.rows);
@@ -167,16 +170,11 @@ ListCacheCounts DeviceListStore::take_counts() {
   return counts;
 }
 
-bool DeviceListStore::open_windows(unsigned flight) {
+void DeviceListStore::open_windows() {
   choose_transfers();
-  if (!room_) {
-    room_ = cache_.take_room();
-    if (!room_) return false;
-    for (std::size_t i = 0; i < device_->halves.size(); ++i)
-      device_->halves[i].first_word = room_->first + i * (room_->words / 2);
-  }
-  has_windows_.at(flight) = true;
-  return true;
+  use_gpu(index_.gpu());
+  device_->copy(std::exchange(held_, {}));
+  cache_.copied();
 }
 
 bool DeviceListStore::can_be_in_place(const WantedList& wanted) const {
@@ -234,11 +232,6 @@ void DeviceListStore::read_largest_in_place(std::vector<WantedList>& lists) {
 
 bool DeviceListStore::acquire(unsigned flight, std::span<const WantedList> lists) {
   choose_transfers();
-  if (room_) {
-    if (std::find(has_windows_.begin(), has_windows_.end(), true) != has_windows_.end()) return false;
-    cache_.give_back_room(*room_);
-    room_.reset();
-  }
   // The thread's current GPU may be another.
   use_gpu(index_.gpu());
   ListCopies copies;
@@ -257,14 +250,10 @@ bool DeviceListStore::acquire(unsigned flight, std::span<const WantedList> lists
   return true;
 }
 
-void DeviceListStore::release(unsigned flight) {
-  cache_.release(flight);
-  has_windows_.at(flight) = false;
-}
-
 double DeviceListStore::copy_us(unsigned flight) const { return device_->copying.at(flight).us(); }
 
-EntryStore::EntryStore(const DeviceIndex& index, std::uint64_t bytes) {
+EntryStore::EntryStore(const DeviceIndex& index, std::uint64_t bytes)
+    : account_(std::numeric_limits<std::uint64_t>::max(), &index.whole_account()) {
   use_gpu(index.gpu());
   for (;; bytes /= 2) {
     try {

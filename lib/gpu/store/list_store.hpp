@@ -26,14 +26,18 @@ class DeviceListStore {
   std::vector<WantedList> without_rarely_read(std::span<const WantedList> lists);
   /// See ListCache. For the thread that acquires.
   void use_front(const PostingList& front, ListView& view) { cache_.use_front(front, view); }
-  /// Releases the flight's lists, once its batch's kernels have ended.
-  void release(unsigned flight);
-  /// Gives the arena, except for the plan's fronts, to windows of documents, half of it to each. Call it for each batch
-  /// with windows. False if another flight's batch uses lists. Lists can be acquired again when no flight has windows.
-  bool open_windows(unsigned flight);
-  bool has_room_for_windows() const { return room_.has_value(); }
-  /// Maximum words of a window, once windows are open.
-  std::uint64_t words_per_window() const { return room_->words / 2; }
+  /// Releases the flight's lists, once its batch's kernels have ended or if its batch was not started.
+  void release(unsigned flight) { cache_.release(flight); }
+  /// Keeps lists in memory for a batch that will run in windows, as ListCache::hold() does, until release(). Copies
+  /// nothing yet.
+  void hold(unsigned flight, std::span<const PostingList* const> lists) {
+    held_ = {};
+    cache_.hold(flight, lists, held_);
+  }
+  /// Copies the lists that the batch holds. Call it for each batch before its windows run.
+  void open_windows();
+  /// Maximum words of a window; 0 if batches can't run in windows.
+  std::uint64_t words_per_window() const { return cache_.windows().words / 2; }
   void count(const ListCacheCounts& more) { cache_.count(more); }
   const ListCache& cache() const { return cache_; }
   ListCacheCounts take_counts();
@@ -60,8 +64,7 @@ class DeviceListStore {
   ListCache cache_;
   ListTransfers transfers_;
   ListCacheCounts in_place_;
-  std::optional<ArenaRoom> room_;                      ///< of windows
-  std::array<bool, batches_in_flight> has_windows_{};  ///< by flight
+  ListCopies held_;  ///< copies of held lists, to be made by open_windows()
   std::unique_ptr<Device> device_;
 };
 

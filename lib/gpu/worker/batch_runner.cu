@@ -22,8 +22,7 @@ void put_in_parallel(std::uint8_t* memory, std::size_t offset, const std::vector
 
 __global__ void __launch_bounds__(plain_threads)
     run_merge(const __grid_constant__ BatchView so_far, const __grid_constant__ MergedWindow window) {
-  extern __shared__ __align__(16) unsigned char keys[];
-  merge_window(so_far, window, blockIdx.x, reinterpret_cast<RankKey*>(keys));
+  merge_window(so_far, window, blockIdx.x, dynamic_shared<RankKey>());
 }
 
 }  // namespace

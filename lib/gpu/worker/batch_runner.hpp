@@ -32,8 +32,8 @@ class BatchRunner {
   /// Begins a batch that runs in windows of documents: copies the queries and reserves memory. Throws like start().
   virtual void begin_windows(const QueryBatch& batch, const BatchWork& work) = 0;
   /// Then copies each window and enqueues its kernels; returns after the last. The store may do nothing else meanwhile,
-  /// and open_windows() must have succeeded for the flight. Any thread may call this. `first_entry`: begin of the room
-  /// for decoded lists. `after`: see start().
+  /// and its open_windows() must have been called. Any thread may call this. `first_entry`: begin of the room for
+  /// decoded lists. `after`: see start().
   virtual void run_windows(const BatchWork& work, const DocumentWindows& windows, DeviceListStore& store,
                            unsigned flight, std::uint64_t first_entry, const BatchRunner* after) = 0;
   /// Waits until the batch's kernels have ended, and so no longer read lists.

@@ -205,7 +205,11 @@ class GpuWorker {
       statistics.copy_lists_us += store_->copy_us(number);
     }
     statistics.device += flights_[number].runner->times();
-    statistics.note_peak(memory());
+    note_peak(statistics);
+  }
+  void note_peak(GpuWorkStatistics& statistics) const {
+    const MemoryAccount& all = index_.whole_account();
+    statistics.note_peak(memory(), all.peak_taken(), all.limit());
   }
 
   // For threads that have a flight, without the lock.
@@ -307,11 +311,11 @@ class GpuWorker {
     });
   }
   /// Sets the flight's windows to the result of `make(words)`, for `words` words per window. False if that throws
-  /// GpuOutOfMemory, since a single range of documents is too large. Throws GpuOutOfMemory if the store lacks space.
-  /// Windows of the previous batch may still be in transfer.
+  /// GpuOutOfMemory, since a single range of documents is too large. Windows of the previous batch may still be in
+  /// transfer. `lists`: the batch's, of which as many stay in memory as fit, the first ones first.
   template <class Make>
-  bool cut(unsigned number, const Make& make) {
-    if (!store_->has_room_for_windows()) open_windows(number);
+  bool cut(unsigned number, std::span<const PostingList* const> lists, const Make& make) {
+    store_->hold(number, lists);
     try {
       flights_[number].windows = make(store_->words_per_window());
       return true;
@@ -340,7 +344,7 @@ class GpuWorker {
   std::size_t start_batch(unsigned number, Queries queries) {
     Flight& flight = flights_[number];
     making_.start();
-    by_windows_ = store_ && index_.division().resident_rows && can_use_windows();
+    by_windows_ = store_ && store_->words_per_window() > 0 && can_use_windows();
     std::size_t count = fill(number, queries, by_windows_);
     if (by_windows_ && fits(number)) {
       by_windows_ = false;
@@ -361,7 +365,8 @@ class GpuWorker {
   bool start_by_windows(unsigned number, Queries queries, std::size_t& count) {
     if (!make_windows(number, queries, count)) return false;
     prepare_windows(number);
-    open_windows(number);
+    wait_for_copies();
+    store_->open_windows();
     Flight& flight = flights_[number];
     store_->count(flight.windows->counts(store_->cache()));
     flight.statistics->windows += flight.windows->size();
@@ -369,12 +374,6 @@ class GpuWorker {
     // Meanwhile, the next batch is made.
     flight.copies.start([this, number, after = runner_before(number)] { run_windows(number, after); });
     return true;
-  }
-  /// Opens the store's room for the flight's windows, after all windows are copied. Throws GpuOutOfMemory.
-  void open_windows(unsigned number) {
-    wait_for_copies();
-    acquire_or_evict([&] { return store_->open_windows(number); }, [&] { free_lists_of_others(number); },
-                     "not enough memory for the lists of a batch");
   }
   /// Waits until the batch has ended and all earlier ones are checked. Returns whether there was enough memory.
   bool wait_for_end(unsigned number) {

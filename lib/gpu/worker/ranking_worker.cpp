@@ -26,6 +26,14 @@ void sort_by_cost(std::vector<GpuQuery*>& queries) {
   for (std::size_t i = 0; i < keys.size(); ++i) queries[i] = keys[i].query;
 }
 
+/// With the strategy's needs, unless others are given.
+gpu::GpuMemoryOptions with_needs(gpu::GpuMemoryOptions memory, const gpu::Strategy& strategy,
+                                 const IndexReader& index) {
+  const gpu::Strategy* one = &strategy;
+  if (!memory.needs) memory.needs = gpu::needs_of({&one, 1}, index.num_documents());
+  return memory;
+}
+
 std::size_t divided_up(std::size_t count, std::size_t by) { return (count + by - 1) / by; }
 
 /// Adds the first of these queries that fit to a batch, and returns their number.
@@ -82,7 +90,7 @@ void QueryQueue::stop() {
 
 RankingWorker::RankingWorker(const QueryEngine& engine, unsigned gpu, const gpu::GpuMemoryOptions& memory,
                              const gpu::Strategy& strategy, const gpu::StrategyOptions& options, Progress& progress)
-    : GpuWorker(engine, gpu, memory, progress),
+    : GpuWorker(engine, gpu, with_needs(memory, strategy, engine.index()), progress),
       engine_(engine),
       ends_on_fronts_(gpu::ends_on_fronts(memory, engine)),
       batches_([&engine] { return std::make_unique<gpu::QueryBatch>(engine); }) {
@@ -105,8 +113,10 @@ void RankingWorker::set_strategy(const gpu::Strategy& strategy, const gpu::Strat
 
 void RankingWorker::make_entries() {
   std::uint64_t left = gpu::all_entry_bytes(index_.index());
-  // A quarter stays for queries, candidates and results.
-  for (const Flight& flight : flights_) left = std::min(left, flight.runner->bytes_for_batches() / 4 * 3 * num_flights);
+  // A quarter stays for queries, candidates and results; half if lists are copied for each batch, so that these are
+  // large.
+  for (const Flight& flight : flights_)
+    left = std::min(left, flight.runner->bytes_for_batches() / 4 * (store_ ? 2 : 3) * num_flights);
   entries_ = std::make_unique<gpu::EntryStore>(index_, left);
   for (Flight& flight : flights_) flight.runner->use_entries(*entries_);
 }
@@ -213,9 +223,11 @@ std::size_t RankingWorker::fill(unsigned number, Queries queries, bool for_windo
   flight.batch = new_batch(work);
   list_sums_ = {};
   const gpu::QueryBatch& batch = *flight.batch;
-  return add_queries(*flight.batch, queries, work, [&] {
+  const std::size_t count = add_queries(*flight.batch, queries, work, [&] {
     return for_windows ? strategy_->batch_bytes(batch, work.k) <= bytes_for_batch() : fits(number);
   });
+  if (count == 0) throw GpuOutOfMemory("a batch has too little GPU memory even for one query");
+  return count;
 }
 
 bool RankingWorker::make_windows(unsigned number, Queries, std::size_t&) {
@@ -225,12 +237,28 @@ bool RankingWorker::make_windows(unsigned number, Queries, std::size_t&) {
   const auto limits = strategy_->window_limits(
       *flight.batch, flight.work.batch,
       static_cast<std::uint64_t>(window_factor_ * static_cast<double>(entry_words)) / num_flights);
-  return limits && cut(number, [&](std::uint64_t words) {
-           gpu::WindowLimits all = *limits;
-           all.words = words;
-           return std::make_unique<gpu::DocumentWindows>(engine_.index(), flight.batch->batch_lists(), store_->cache(),
-                                                         all);
-         });
+  if (!limits) return false;
+  return cut(number, lists_to_hold(*flight.batch), [&](std::uint64_t words) {
+    gpu::WindowLimits all = *limits;
+    all.words = words;
+    return std::make_unique<gpu::DocumentWindows>(engine_.index(), flight.batch->batch_lists(), store_->cache(), all);
+  });
+}
+
+std::vector<const PostingList*> RankingWorker::lists_to_hold(const gpu::QueryBatch& batch) const {
+  std::vector<std::pair<std::uint32_t, const PostingList*>> whole;
+  for (const auto& [number, list] : batch.coded)
+    if (!batch.fronts() || !batch.fronts()->is_cut(*list)) whole.emplace_back(number, list);
+  if (store_->cache().has_free_room()) {
+    std::vector<std::uint32_t> users(batch.lists.size());
+    for (const gpu::BatchTerm& term : batch.terms) ++users[term.list];
+    std::stable_sort(whole.begin(), whole.end(),
+                     [&](const auto& a, const auto& b) { return users[a.first] > users[b.first]; });
+  }
+  std::vector<const PostingList*> lists;
+  lists.reserve(whole.size());
+  for (const auto& numbered : whole) lists.push_back(numbered.second);
+  return lists;
 }
 
 void RankingWorker::prepare_windows(unsigned number) {

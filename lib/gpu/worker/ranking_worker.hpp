@@ -154,6 +154,8 @@ class RankingWorker final : public gpu::GpuWorker<gpu::RankingFlight> {
   bool has_list_room(const gpu::QueryBatch& batch);
   /// Whether a batch's decoded lists, its working memory and `k` results per query leave room for more queries.
   bool has_work_room(const gpu::QueryBatch& batch, std::size_t k) const;
+  /// The batch's lists that it reads whole; those of most queries first, unless memory is full anyway.
+  std::vector<const PostingList*> lists_to_hold(const gpu::QueryBatch& batch) const;
   void make_entries();
   void bring_lists_of_batch(unsigned number);
   /// Whether the strategy, which may decode lists, decodes the batch's as a whole.

@@ -10,7 +10,7 @@ struct RunnerState : Runner {
   RunnerState(const DeviceIndex& device_index, const DeviceListStore* list_store, std::uint64_t max_bytes)
       : index(device_index),
         store(list_store),
-        account(max_bytes),
+        account(max_bytes, &device_index.whole_account()),
         scratch(account, MemoryUse::working, device_index.device().scratch_words),
         index_view(device_index.device().view) {
     index_view.scratch = scratch.data();

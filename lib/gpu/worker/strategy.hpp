@@ -1,4 +1,5 @@
 #pragma once
+#include "quern/gpu/device/memory_division.hpp"
 #include "quern/search/algorithm.hpp"
 
 /// Strategies: ways in which a GPU finds the results of a batch. All find the same results, bit for bit, so benchmarks
@@ -6,7 +7,6 @@
 namespace quern::gpu {
 
 class DeviceIndex;
-class MemoryAccount;
 class QueryBatch;
 class StrategyRun;  ///< only in CUDA sources: strategy_run.cuh
 
@@ -35,6 +35,8 @@ struct Strategy {
   /// Approximate GPU memory of a batch, without decoded lists and the memory that make() allocates.
   std::uint64_t (*batch_bytes)(const QueryBatch& batch, std::size_t k) = nullptr;
   StrategyMaker* make = nullptr;
+  /// What a batch needs besides queries and results, for an index of this many documents. Null: nothing.
+  BatchNeeds (*needs)(docid_t documents) = nullptr;
   /// Whether the strategy decodes the lists of a batch as a whole, to an EntryStore, unless the batch runs in windows.
   /// Null: never, so it needs no EntryStore. `lists_stay`: there is room for all lists of the index.
   bool (*decodes_lists)(const QueryBatch& batch, const BatchWork& work, const StrategyOptions& options,
@@ -49,6 +51,9 @@ struct Strategy {
   bool filters = false;           ///< whether the strategy supports filters (BatchWork::passing)
   bool conjunctive_only = false;  ///< whether the strategy finds only documents with all terms: see answers()
 };
+
+/// What batches of any of these strategies need.
+BatchNeeds needs_of(std::span<const Strategy* const> strategies, docid_t documents);
 
 /// Whether the strategy answers queries by this algorithm.
 bool answers(const Strategy& strategy, const QueryAlgorithm& algorithm);

@@ -247,7 +247,8 @@ std::vector<GpuBenchFigures> measure_gpu(const QueryEngine& engine, Queries quer
     return known->second;
   };
   std::vector<GpuBenchFigures> all;
-  for (const GpuMemoryCase& memory : options.memories) {
+  for (GpuMemoryCase memory : options.memories) {
+    memory.memory.needs = gpu::needs_of(strategies, engine.index().num_documents());
     GpuBench bench(engine, queries, options, memory, progress);
     for (const QueryAlgorithm* algorithm : algorithms) {
       for (const std::size_t k : options.ks) {

@@ -38,8 +38,8 @@ std::uint64_t front_bytes(const CachePlan* plan) {
 }
 
 gpu::MemoryDivision division_of(const QueryEngine& engine, const gpu::GpuMemoryOptions& memory) {
-  return gpu::divide_memory(memory.bytes.value_or(std::numeric_limits<std::uint64_t>::max()),
-                            gpu::sizes_of(engine.index(), &engine), memory.list_share, engine.index().name());
+  return gpu::divide_memory(memory.limit(engine.index()).value_or(std::numeric_limits<std::uint64_t>::max()),
+                            gpu::sizes_of(engine.index(), &engine), memory, engine.index().name());
 }
 
 const GpuCacheOptions& checked(const GpuCacheOptions& options) {

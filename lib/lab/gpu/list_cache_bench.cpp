@@ -16,7 +16,12 @@ namespace {
 /// The distinct lists of a batch. References to them stay valid.
 class ReplayBatch {
  public:
-  using Lists = std::unordered_map<term_t, std::pair<PostingList, gpu::ListView>>;
+  struct Listed {
+    PostingList list;
+    gpu::ListView view;
+    std::uint32_t queries = 0;  ///< that need it
+  };
+  using Lists = std::unordered_map<term_t, Listed>;
 
   explicit ReplayBatch(const gpu::ListCache& cache) : cache_(cache) {}
 
@@ -29,7 +34,7 @@ class ReplayBatch {
     words_ += more;
     queries_.push_back(&lists);
     for (const WeightedList& each : lists)
-      if (is_kept(each.list)) lists_.try_emplace(each.list.number, each.list, gpu::ListView{});
+      if (is_kept(each.list)) ++lists_.try_emplace(each.list.number, Listed{each.list, {}}).first->second.queries;
     return true;
   }
   void clear() {
@@ -48,7 +53,7 @@ class ReplayBatch {
   const Lists& lists() const { return lists_; }
   std::vector<gpu::WantedList> wanted() {
     std::vector<gpu::WantedList> all;
-    for (auto& each : lists_) all.push_back({&each.second.first, &each.second.second});
+    for (auto& each : lists_) all.push_back({&each.second.list, &each.second.view});
     return all;
   }
 
@@ -94,8 +99,12 @@ class Replay {
     if (batch_.queries() == 0) return;
     const bool is_large = options_.by_windows && batch_.words() > cache_.free_words() / 2;
     if (!is_large) return run_whole();
-    cache_.release(next_flight_ % options_.flights);
-    if (!run_by_windows()) return run_in_smaller_batches();
+    const unsigned flight = next_flight_ % options_.flights;
+    cache_.release(flight);
+    if (!run_by_windows(flight)) {
+      cache_.release(flight);
+      return run_in_smaller_batches();
+    }
     ++next_flight_;
     ++figures_.batches;
     batch_.clear();
@@ -124,36 +133,31 @@ class Replay {
   }
 
   /// Cuts the batch into DocumentWindows. False if the memory is too small for the smallest window.
-  bool run_by_windows() {
-    release_all();
-    const auto room = cache_.take_room();
-    if (!room) return false;
-    gpu::ListCacheCounts counts;
+  bool run_by_windows(unsigned flight) {
+    std::vector<const ReplayBatch::Listed*> lists;
+    for (const auto& numbered : batch_.lists()) lists.push_back(&numbered.second);
+    std::sort(lists.begin(), lists.end(), [](const auto* a, const auto* b) { return a->queries > b->queries; });
     std::vector<gpu::ListView> views;
     std::vector<std::pair<std::uint32_t, const PostingList*>> coded;
-    for (const auto& [term, list] : batch_.lists()) {
-      coded.emplace_back(static_cast<std::uint32_t>(views.size()), &list.first);
-      views.push_back(list.second);
-      const std::uint64_t words = cache_.words_of(list.first);
-      counts.bytes += sizeof(std::uint32_t) * words;
-      counts.resident_lists += cache_.words_behind_front(list.first) == 0;
+    std::vector<const PostingList*> held;
+    for (const ReplayBatch::Listed* list : lists) {
+      coded.emplace_back(static_cast<std::uint32_t>(views.size()), &list->list);
+      views.push_back(list->view);
+      held.push_back(&list->list);
     }
-    counts.lists = coded.size();
-    const bool fit = cut_windows(views, coded, room->words, counts);
-    cache_.give_back_room(*room);
-    if (fit) cache_.count(counts);
-    return fit;
+    gpu::ListCopies copies;
+    cache_.hold(flight, held, copies);
+    cache_.copied();
+    return cut_windows(views, coded);
   }
 
   bool cut_windows(const std::vector<gpu::ListView>& views,
-                   const std::vector<std::pair<std::uint32_t, const PostingList*>>& coded, std::uint64_t room_words,
-                   gpu::ListCacheCounts& counts) {
-    gpu::WindowLimits limits{room_words / 2, std::numeric_limits<std::uint64_t>::max() / 2,
+                   const std::vector<std::pair<std::uint32_t, const PostingList*>>& coded) {
+    gpu::WindowLimits limits{cache_.windows().words / 2, std::numeric_limits<std::uint64_t>::max() / 2,
                              std::numeric_limits<std::uint32_t>::max()};
     try {
       const gpu::DocumentWindows windows(index_, {views, coded}, cache_, limits);
-      counts.copied_bytes = sizeof(std::uint32_t) * windows.copied_words();
-      counts.bytes = std::max(counts.bytes, counts.copied_bytes);
+      cache_.count(windows.counts(cache_));
       ++figures_.windowed;
       figures_.windows += windows.size();
       figures_.window_lists += windows.size() * coded.size();

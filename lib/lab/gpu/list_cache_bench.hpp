@@ -10,9 +10,9 @@ namespace quern {
 struct ListCacheCase : gpu::ListCacheOptions {
   std::uint64_t batch = 1;          ///< maximum queries; fewer if their lists exceed half of the memory left by a plan
   const CachePlan* plan = nullptr;  ///< its fronts stay cached
-  /// Whether batches whose lists exceed that half go through windows of documents (see DocumentWindows): each list is
-  /// copied once, without its front, and evicts all others. Blocks at window borders are copied twice. Windows are as
-  /// large as the memory for lists allows.
+  /// Whether batches whose lists exceed that half go through windows of documents (see DocumentWindows): each list that
+  /// is not in memory and does not fit there is copied once, without its front. Blocks at window borders are copied
+  /// twice.
   bool by_windows = false;
   unsigned flights = 1;  ///< batches in flight
   unsigned passes = 1;   ///< over the queries; only the last counts

@@ -8,9 +8,8 @@ namespace quern::gpu {
 template <Coding coding, int V, bool quantized>
 __global__ void __launch_bounds__(wang_threads)
     run_wang(const __grid_constant__ IndexView index, const __grid_constant__ BatchView batch) {
-  extern __shared__ __align__(16) unsigned char best[];
   __shared__ WangShared<V, wang_threads> shared;
-  WangBlock<coding, V, quantized, wang_threads>(index, batch, shared, reinterpret_cast<RankKey*>(best)).run();
+  WangBlock<coding, V, quantized, wang_threads>(index, batch, shared, dynamic_shared<RankKey>()).run();
 }
 
 template <Coding coding>

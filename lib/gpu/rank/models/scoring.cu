@@ -16,8 +16,7 @@ constexpr unsigned least_blocks() {
 template <class Kernel>
 __global__ void __launch_bounds__(Kernel::threads, least_blocks<Kernel>())
     run_scoring(const __grid_constant__ Kernel kernel) {
-  extern __shared__ __align__(16) unsigned char shared[];
-  kernel(reinterpret_cast<std::uint32_t*>(shared));
+  kernel(dynamic_shared<std::uint32_t>());
 }
 
 class StreamLauncher {
