@@ -74,11 +74,11 @@ class ListDecode {
 };
 
 /// Minimum thread blocks per multiprocessor, which limits registers.
-template <Coding coding, int L>
-inline constexpr unsigned decode_blocks = coding == Coding::maskpfd     ? 5
-                                          : coding == Coding::newpfd    ? (L == lanes_per_warp ? 5 : 4)
-                                          : coding == Coding::rpfd_once ? 4
-                                                                        : 1;
+template <Coding coding, int V, int L>
+inline constexpr unsigned decode_blocks = coding == Coding::rpfd || (coding == Coding::rice && V > 8) ? 1
+                                          : coding == Coding::maskpfd                                 ? 5
+                                          : (L == lanes_per_warp && V <= 8)                           ? 6
+                                                                                                      : 4;
 
 /// Decodes this warp's consecutive blocks of all lists.
 template <Coding coding, int V, int L, bool contiguous, bool sums>
@@ -101,7 +101,7 @@ __device__ inline void decode_own_blocks(const IndexView& index, const ListView*
 }
 
 template <Coding coding, int V, int L, bool contiguous, bool sums>
-__global__ void __launch_bounds__(plain_threads, decode_blocks<coding, L>)
+__global__ void __launch_bounds__(plain_threads, decode_blocks<coding, V, L>)
     decode_lists(const __grid_constant__ IndexView index, const ListView* lists, std::uint32_t num_lists,
                  const __grid_constant__ DecodeOutput out) {
   __shared__ WarpBuffers<V> buffers;
