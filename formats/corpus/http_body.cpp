@@ -305,18 +305,6 @@ bool begins_as_text(const OpenPieces& body) {
          std::none_of(begin.begin(), begin.end(), is_binary);
 }
 
-/// Crawlers that store a decoded page often keep the header; then the body isn't compressed.
-bool is_stored_decoded(const OpenPieces& body, Compression compression, std::uint64_t max_bytes) {
-  if (compression == Compression::gzip) return first_bytes(body, 2) != "\x1f\x8b";
-  if (compression == Compression::zstd) return first_bytes(body, 4) != "\x28\xb5\x2f\xfd";
-  if (!begins_as_text(body)) return false;
-  // Nearly certain: data of the other codings may begin with any bytes.
-  std::string ignored;
-  DecodedPieces pieces(body, compression, max_bytes, ignored);
-  read_to_end(pieces);
-  return !pieces.is_complete();
-}
-
 /// `name` in lower case; none for those that aren't compressed or unknown.
 Compression compression_named(std::string_view name) {
   if (name == "gzip" || name == "x-gzip") return Compression::gzip;
@@ -324,6 +312,22 @@ Compression compression_named(std::string_view name) {
   if (name == "br") return Compression::brotli;
   if (name == "zstd") return Compression::zstd;
   return Compression::none;
+}
+
+/// What a body is compressed with: what its first bytes show, whatever its headers name, or else `named`; none for a
+/// text, since crawlers that store a decoded page often keep its headers.
+Compression compression_of(const OpenPieces& body, Compression named, std::uint64_t max_bytes) {
+  const std::string begin = first_bytes(body, 4);
+  const Compression shown = begin.starts_with("\x1f\x8b") ? Compression::gzip
+                            : begin == "\x28\xb5\x2f\xfd" ? Compression::zstd
+                                                          : Compression::none;
+  if (named != Compression::deflate && named != Compression::brotli) return shown;
+  if (shown == Compression::none && !begins_as_text(body)) return named;
+  // Nearly certain: these codings' data may begin with any bytes.
+  std::string ignored;
+  DecodedPieces pieces(body, named, max_bytes, ignored);
+  read_to_end(pieces);
+  return pieces.is_complete() ? named : shown;
 }
 
 bool is_header(std::string_view line) {
@@ -346,6 +350,12 @@ void take_folded_lines(std::string_view& rest, std::string_view& value) {
   }
 }
 
+/// Several headers of a name are one list (RFC 9110, 5.3).
+void add_codings(std::string_view value, std::string& list) {
+  if (!list.empty()) list += ',';
+  list += value;
+}
+
 void read_header_lines(std::string_view& rest, HttpResponse& response) {
   while (!rest.empty()) {
     const std::string_view line = take_line(rest);
@@ -354,8 +364,8 @@ void read_header_lines(std::string_view& rest, HttpResponse& response) {
     if (!split_header(line, name, value)) continue;
     take_folded_lines(rest, value);
     if (equals_ignoring_case(name, "content-type")) response.content_type = value;
-    if (equals_ignoring_case(name, "transfer-encoding")) response.transfer_encoding = value;
-    if (equals_ignoring_case(name, "content-encoding")) response.content_encoding = value;
+    if (equals_ignoring_case(name, "transfer-encoding")) add_codings(value, response.transfer_encoding);
+    if (equals_ignoring_case(name, "content-encoding")) add_codings(value, response.content_encoding);
   }
 }
 
@@ -377,27 +387,32 @@ OpenPieces without_chunks(OpenPieces body) {
   return [body = std::move(body)] { return std::make_unique<ChunkedPieces>(body()); };
 }
 
-DecodedBody::DecodedBody(OpenPieces body, std::string_view codings, std::uint64_t max_bytes) {
-  constexpr int max_encodings = 5;
+DecodedBody::DecodedBody(OpenPieces body, std::string_view named_codings, std::uint64_t max_bytes) {
+  constexpr int max_encodings = 6;
+  // After those that are named, the body may have one more that isn't.
+  const std::string codings_and_none = " ," + std::string(named_codings);
+  std::string_view codings = codings_and_none;
   for (int i = 0; i < max_encodings && !codings.empty(); ++i) {
     // The coding named last was applied last.
     const std::size_t comma = codings.rfind(',');
     const std::string one = ascii_lowered(trim(codings.substr(comma + 1)));  // npos + 1 is 0
     codings = codings.substr(0, comma == codings.npos ? 0 : comma);
-    if (one.empty() || one == "identity" || one == "none") continue;
+    if (one.empty() && !codings.empty()) continue;
     if (one == "chunked") {
       body = without_chunks(std::move(body));
       continue;
     }
-    const Compression compression = compression_named(one);
+    const Compression named = compression_named(one), compression = compression_of(body, named, max_bytes);
     if (compression == Compression::none) {
-      if (begins_as_text(body)) continue;  // servers also name charsets and types here
-      read_to_end(*body());                // errors of the codings that were applied later take precedence
-      if (problem_.empty()) problem_ = "its content encoding '" + one + "' is not supported";
+      // Servers also name charsets and types here.
+      if (one.empty() || one == "identity" || one == "none" || begins_as_text(body)) continue;
+      read_to_end(*body());  // errors of the codings that were applied later take precedence
+      if (problem_.empty())
+        problem_ = named == Compression::none ? "its content encoding '" + one + "' is not supported"
+                                              : "its content is neither text nor in its content encoding '" + one + "'";
       body = [] { return std::make_unique<ViewPieces>(""); };
       break;
     }
-    if (is_stored_decoded(body, compression, max_bytes)) continue;
     body = [this, inner = std::move(body), compression, max_bytes] {
       return std::make_unique<DecodedPieces>(inner, compression, max_bytes, problem_);
     };

@@ -12,8 +12,9 @@ using OpenPieces = std::function<std::unique_ptr<PieceSource>()>;
 OpenPieces without_chunks(OpenPieces body);
 
 /// Undoes codings of gzip, deflate (RFC 9110, 8.4), br (RFC 7932), zstd (RFC 8878) and chunked, or several of them.
-/// Returns an uncompressed body as it is, whatever encoding is named, and a truncated body as far as it goes. Memory
-/// use is a few buffers, and a window of up to 16 MiB for br and 8 MiB for zstd, whatever the sizes.
+/// Returns an uncompressed body as it is, whatever encoding is named, and a truncated body as far as it goes; decodes
+/// gzip and zstd also where they aren't named. Memory use is a few buffers, and a window of up to 16 MiB for br and 8
+/// MiB for zstd, whatever the sizes.
 class DecodedBody {
  public:
   /// `codings`, the one applied last at the end, with commas between: Content-Encoding, then Transfer-Encoding.
@@ -39,12 +40,11 @@ std::string_view take_line(std::string_view& rest);
 /// Splits "Name: value", both trimmed; false if there is no colon or no name.
 bool split_header(std::string_view line, std::string_view& name, std::string_view& value);
 
-/// A stored HTTP response (RFC 9112), as views of its bytes. Missing parts are empty.
+/// A stored HTTP response (RFC 9112), as views of its bytes. Missing parts are empty. Codings are lists with commas.
 struct HttpResponse {
   int status = 0;  ///< 0: no status line
   std::string_view content_type;
-  std::string_view transfer_encoding;
-  std::string_view content_encoding;
+  std::string transfer_encoding, content_encoding;
   std::string_view body;
 };
 

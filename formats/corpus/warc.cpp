@@ -297,11 +297,19 @@ bool find_begin(const RecordText& record, std::string_view part, std::size_t& be
   return false;
 }
 
-void read_page(PieceSource& page, std::string_view content_type, RecordScratch& scratch, DocumentText& out) {
+/// Reads the page that begins at `begin`; returns a bad record if its codings can't be undone. `codings`, the one
+/// applied last at the end, may be empty.
+ParsedRecord read_page(const RecordText& record, std::size_t begin, std::string_view codings,
+                       std::string_view content_type, RecordScratch& scratch, DocumentText& out) {
+  const std::uint64_t repaired_before = scratch.repaired_utf8;
+  DecodedBody page([&] { return record.pieces(begin); }, codings, scratch.max_document_bytes);
   if (is_plain_text(media_type(content_type)))
-    extract_plain_page(page, content_type, scratch, out);
+    extract_plain_page(page.pieces(), content_type, scratch, out);
   else
-    extract_html(page, content_type, scratch, out);
+    extract_html(page.pieces(), content_type, scratch, out);
+  if (page.problem().empty()) return {};
+  scratch.repaired_utf8 = repaired_before;  // this document is dropped
+  return bad_record(page.problem());
 }
 
 /// Parses a record whose block is the text of a page, as in WET files, or a page.
@@ -311,17 +319,9 @@ ParsedRecord parse_block(const RecordText& record, const WarcHeader& warc, Recor
   if (!find_begin(record, warc.block, begin, result)) return result;
   if (!set_docno(docno_of(warc), scratch, out, result)) return result;
   set_url(warc.target_uri, scratch, out);
-  const std::unique_ptr<PieceSource> block = record.pieces(begin);
-  if (is_conversion(warc))
-    read_extracted_text(*block, scratch, out);
-  else
-    read_page(*block, warc.content_type, scratch, out);
+  if (!is_conversion(warc)) return read_page(record, begin, {}, warc.content_type, scratch, out);
+  read_extracted_text(*record.pieces(begin), scratch, out);
   return result;
-}
-
-/// Both lists of codings, the one applied last at the end.
-std::string all_codings(const HttpResponse& http) {
-  return std::string(http.content_encoding) + ',' + std::string(http.transfer_encoding);
 }
 
 ParsedRecord parse_response(const RecordText& record, const WarcHeader& warc, RecordScratch& scratch,
@@ -333,15 +333,8 @@ ParsedRecord parse_response(const RecordText& record, const WarcHeader& warc, Re
   if (std::string reason = why_no_page(http); !reason.empty()) return skipped_record(std::move(reason));
   if (!set_docno(docno_of(warc), scratch, out, result)) return result;
   set_url(warc.target_uri, scratch, out);
-  const std::uint64_t repaired_before = scratch.repaired_utf8;
-  DecodedBody body([&record, body_begin] { return record.pieces(body_begin); }, all_codings(http),
-                   scratch.max_document_bytes);
-  read_page(body.pieces(), http.content_type, scratch, out);
-  if (!body.problem().empty()) {
-    scratch.repaired_utf8 = repaired_before;  // this document is dropped
-    return bad_record(body.problem());
-  }
-  return result;
+  return read_page(record, body_begin, http.content_encoding + ',' + http.transfer_encoding, http.content_type, scratch,
+                   out);
 }
 
 ParsedRecord parse_warc(const RecordText& record, RecordScratch& scratch, DocumentText& out) {

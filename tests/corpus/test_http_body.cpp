@@ -96,6 +96,25 @@ TEST_CASE("A body that is not encoded, despite its header, is unchanged", "[http
     }
 }
 
+TEST_CASE("Compression is undone that headers don't name, or name wrongly", "[http][reports]") {
+  const std::string text = "a page, a page, a page";
+  for (const std::string encoding :
+       {"", "identity", "none", "br", "zstd", "deflate", "utf-8", "compress", "x-gzip;q=1", "gzip, br", "chunked"}) {
+    INFO(encoding);
+    CHECK(decoded(gzipped(text), encoding) == Decoded{text, ""});
+    CHECK(decoded(zstd_packed(text), encoding) == Decoded{text, ""});
+  }
+  CHECK(decoded(gzipped(gzipped(text)), "gzip,gzip") == Decoded{text, ""});
+  for (const std::string encoding : {"gzip", "zstd"})
+    CHECK(decoded(brotli_page, encoding).problem ==
+          "its content is neither text nor in its content encoding '" + encoding + "'");
+  // br may begin as gzip does.
+  const std::string page("\x1f\x8b\x00\xf8\x25\x5c\x7a\x10\x43\x44\x09\x4c\x2f\xa0\x02\x3a\x2b\x41\xd2\x2d\x71\xae\x06",
+                         23);
+  CHECK(decoded(page, "br").body.substr(0, 24) == "water wheel water wheel ");
+  CHECK(decoded(page, "").problem == "its gzip content is damaged");
+}
+
 TEST_CASE("Binary data in an unknown encoding is an error that names it", "[http]") {
   for (const std::string encoding : {"compress", "utf-8", "dcz"})
     CHECK(decoded("\x1f\x9d\x90 and so on", encoding).problem ==

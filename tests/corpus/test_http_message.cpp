@@ -36,3 +36,11 @@ TEST_CASE("A header continues over folded lines, unless they look like headers",
   CHECK(parse_http_response("Content-Type: text/html\n ").content_type == "text/html");
   CHECK(parse_http_response("Content-Type:\n \n\nx").content_type.empty());
 }
+
+TEST_CASE("Several headers with codings are one list", "[corpus][reports]") {
+  const HttpResponse response = parse_http_response(
+      "HTTP/1.1 200 OK\r\nContent-Encoding: br\r\nTransfer-Encoding: gzip\r\ncontent-encoding: gzip, x\r\n"
+      "Transfer-Encoding: chunked\r\n\r\n");
+  CHECK(response.content_encoding == "br,gzip, x");
+  CHECK(response.transfer_encoding == "gzip,chunked");
+}

@@ -167,6 +167,12 @@ TEST_CASE("Bodies are read whatever their headers say of them", "[format][report
   CHECK(body(chunked + "<p>mill") == "mill");
   CHECK(body("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n<p>mill") == "mill");
   CHECK(body("HTTP/1.1 200 OK\r\nContent-Encoding: deflate\r\n\r\n<p>mill") == "mill");
+  const std::string packed = gzipped("<p>mill");
+  CHECK(body("HTTP/1.1 200 OK\r\nContent-Encoding: identity\r\n\r\n" + packed) == "mill");
+  CHECK(body("HTTP/1.1 200 OK\r\nContent-Encoding: br\r\n\r\n" + packed) == "mill");
+  CHECK(body("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Encoding: gzip\r\n\r\n" + gzipped(packed)) ==
+        "mill");
+  CHECK(body("HTTP/1.1 200 OK\r\n\r\n" + packed) == "mill");
   CHECK(body("HTTP/1.1 200 Est\xe1 bien\r\nSet-Cookie: \xb3\xd2=1\r\n\r\n<p>mill") == "mill");
 }
 
