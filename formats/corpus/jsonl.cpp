@@ -228,9 +228,23 @@ TrimmedString take_trimmed(JsonReader& json) {
   return string;
 }
 
-/// `first` is the first byte of the value.
-ParsedRecord not_text(std::string_view field, int first) {
-  return bad_record(fmt::format("its {} is {}not a string", field, first == 'N' ? "NaN, " : ""));
+/// `first` is the first byte of a value that should be a string.
+std::string_view kind_of_value(int first) {
+  switch (first) {
+    case '{':
+      return "an object";
+    case '[':
+      return "an array";
+    case 'N':
+      return "NaN";
+    case 'n':
+      return "null";
+    case 't':
+    case 'f':
+      return "a boolean";
+    default:
+      return "a number";
+  }
 }
 
 /// Reads one object. A key of lower rank that follows one of higher rank replaces its value.
@@ -383,7 +397,7 @@ class JsonDocument {
     return {};
   }
 
-  /// Reads a string, or an array of strings, which are phrases. Returns the first byte of the last other value; 0 if
+  /// Reads a string, or an array of strings, which are phrases. Returns the first byte of the first other value; 0 if
   /// there is none.
   int read_text(SpooledText& out) {
     out.clear();
@@ -392,7 +406,7 @@ class JsonDocument {
     if (!json_.begin('[')) return misfit;
     do {
       end_phrase(out);
-      if (const int other = read_string(out)) misfit = other;
+      if (const int other = read_string(out); misfit == 0) misfit = other;
     } while (json_.next_member('['));
     return misfit;
   }
@@ -433,6 +447,17 @@ class JsonDocument {
     append_plain_text(text, scratch_, out);
   }
 
+  /// Reports a field that is, or has in an array, a value that begins with `first`.
+  ParsedRecord not_text(JsonField field, std::string_view option, int first) const {
+    const unsigned rank = ranks_[static_cast<std::size_t>(field)];
+    const auto key = std::find_if(keys().begin(), keys().end(),
+                                  [&](const JsonKey& known) { return known.field == field && known.rank == rank; });
+    return bad_record(fmt::format(
+        "its key '{}' holds {} where a string should be; convert the value to a string or an array of strings, or name "
+        "another key with {}",
+        key->name, kind_of_value(first), option));
+  }
+
   bool has(JsonField field) const { return ranks_[static_cast<std::size_t>(field)] != no_rank; }
 
   ParsedRecord result() {
@@ -442,9 +467,9 @@ class JsonDocument {
     if (docno_.size > max_field_bytes) return docno_too_long(docno_.size);
     if (!set_docno(docno_.text, scratch_, out_, result)) return result;
     set_url(url_.text, scratch_, out_);
-    if (title_misfit_ != 0) return not_text("title", title_misfit_);
+    if (title_misfit_ != 0) return not_text(JsonField::title, option_name<"title-field">, title_misfit_);
     if (!keep_fields(result)) return result;
-    if (body_misfit_ != 0) return not_text("text", body_misfit_);
+    if (body_misfit_ != 0) return not_text(JsonField::text, option_name<"text-field">, body_misfit_);
     if (scratch_.impacts)
       return with_weights(has(JsonField::weights) ? weights_problem_ : without_weights(scratch_.json_keys), out_);
     if (!has(JsonField::text) && !scratch_.unread.empty())

@@ -140,8 +140,27 @@ TEST_CASE("NaN and numbers beyond a double's range are named where their value i
     CHECK(parse_record(jsonl, "{\"id\": 1, \"year\": " + number + "}", 1 << 20, {}, names).result.reason ==
           "its field 'year' is not a finite number");
   }
-  CHECK(why_bad(jsonl, "{\"id\": 1, \"text\": NaN}") == "its text is NaN, not a string");
-  CHECK(why_bad(jsonl, "{\"id\": 1, \"title\": [\"a\", NaN]}") == "its title is NaN, not a string");
+  CHECK(why_bad(jsonl, "{\"id\": 1, \"text\": NaN}").starts_with("its key 'text' holds NaN"));
+  CHECK(why_bad(jsonl, "{\"id\": 1, \"title\": [\"a\", NaN]}").starts_with("its key 'title' holds NaN"));
+}
+
+TEST_CASE("A text that is no string is refused with its key and the remedy", "[format][reports]") {
+  const auto complaint = [](std::string_view value, std::string_view key, std::string_view option) {
+    return "its key '" + std::string(key) + "' holds " + std::string(value) +
+           " where a string should be; convert the value to a string or an array of strings, or name another key "
+           "with " +
+           std::string(option);
+  };
+  const std::string_view text_option = option_name<"text-field">;
+  // TREC's Washington Post
+  CHECK(why_bad(jsonl, R"({"id": "a", "contents": [{"content": "Colleges", "type": "kicker"}, null]})") ==
+        complaint("an object", "contents", text_option));
+  CHECK(why_bad(jsonl, R"({"id": "a", "body": 1, "text": {"en": "water", "de": "Wasser"}})") ==
+        complaint("an object", "text", text_option));
+  CHECK(why_bad(jsonl, R"({"id": "a", "text": [["a"]]})") == complaint("an array", "text", text_option));
+  CHECK(why_bad(jsonl, R"({"id": "a", "text": 1})") == complaint("a number", "text", text_option));
+  CHECK(why_bad(jsonl, R"({"id": "a", "title": [true]})") ==
+        complaint("a boolean", "title", option_name<"title-field">));
 }
 
 TEST_CASE("Half a surrogate pair is repaired and counted in text, and ignored elsewhere", "[format][reports]") {
