@@ -1,6 +1,7 @@
 #include "quern/text/references.hpp"
 
 #include <charconv>
+#include <unordered_map>
 
 #include "quern/text/text_block.hpp"
 #include "quern/text/utf8.hpp"
@@ -69,8 +70,8 @@ bool is_noncharacter(std::string_view text) {
   return text.starts_with("\xEF\xBF\xBE") || text.starts_with("\xEF\xBF\xBF");
 }
 
-/// The longest name in HTML 4's table has 8 characters; longer references need no lookup.
-constexpr std::size_t max_reference_bytes = 16;
+/// Longer references need no lookup.
+constexpr std::size_t max_reference_bytes = 24;
 
 void append_point(std::uint32_t point, std::string& out) {
   const bool is_control = point < 0x20 && point != '\t' && point != '\n';
@@ -150,7 +151,67 @@ constexpr Entity entities[] = {
 
 constexpr PackedNameTable<9> entity_table(entities);
 
+/// HTML 5's further names of letters, digits, punctuation, white space and what joins words; not of mathematical
+/// symbols. Each is followed by its code point.
+constexpr std::string_view html5_names =
+    "Tab 9 NewLine 10 excl 33 QUOT 34 num 35 dollar 36 percnt 37 AMP 38 lpar 40 rpar 41 ast 42 midast 42 plus 43"
+    " comma 44 period 46 sol 47 colon 58 semi 59 LT 60 equals 61 GT 62 quest 63 commat 64 lbrack 91 lsqb 91 bsol 92"
+    " rbrack 93 rsqb 93 Hat 94 UnderBar 95 lowbar 95 DiacriticalGrave 96 grave 96 lbrace 123 lcub 123 VerticalLine 124"
+    " verbar 124 vert 124 rbrace 125 rcub 125 NonBreakingSpace 160 Dot 168 DoubleDot 168 die 168 COPY 169 REG 174"
+    " circledR 174 strns 175 PlusMinus 177 pm 177 DiacriticalAcute 180 CenterDot 183 centerdot 183 Cedilla 184 half"
+    " 189 angst 197 div 247 Amacr 256 amacr 257 Abreve 258 abreve 259 Aogon 260 aogon 261 Cacute 262 cacute 263 Ccirc"
+    " 264 ccirc 265 Cdot 266 cdot 267 Ccaron 268 ccaron 269 Dcaron 270 dcaron 271 Dstrok 272 dstrok 273 Emacr 274"
+    " emacr 275 Edot 278 edot 279 Eogon 280 eogon 281 Ecaron 282 ecaron 283 Gcirc 284 gcirc 285 Gbreve 286 gbreve 287"
+    " Gdot 288 gdot 289 Gcedil 290 Hcirc 292 hcirc 293 Hstrok 294 hstrok 295 Itilde 296 itilde 297 Imacr 298 imacr 299"
+    " Iogon 302 iogon 303 Idot 304 imath 305 inodot 305 IJlig 306 ijlig 307 Jcirc 308 jcirc 309 Kcedil 310 kcedil 311"
+    " kgreen 312 Lacute 313 lacute 314 Lcedil 315 lcedil 316 Lcaron 317 lcaron 318 Lmidot 319 lmidot 320 Lstrok 321"
+    " lstrok 322 Nacute 323 nacute 324 Ncedil 325 ncedil 326 Ncaron 327 ncaron 328 napos 329 ENG 330 eng 331 Omacr 332"
+    " omacr 333 Odblac 336 odblac 337 Racute 340 racute 341 Rcedil 342 rcedil 343 Rcaron 344 rcaron 345 Sacute 346"
+    " sacute 347 Scirc 348 scirc 349 Scedil 350 scedil 351 Tcedil 354 tcedil 355 Tcaron 356 tcaron 357 Tstrok 358"
+    " tstrok 359 Utilde 360 utilde 361 Umacr 362 umacr 363 Ubreve 364 ubreve 365 Uring 366 uring 367 Udblac 368 udblac"
+    " 369 Uogon 370 uogon 371 Wcirc 372 wcirc 373 Ycirc 374 ycirc 375 Zacute 377 zacute 378 Zdot 379 zdot 380 Zcaron"
+    " 381 zcaron 382 imped 437 gacute 501 jmath 567 Hacek 711 caron 711 ohm 937 epsi 949 sigmav 962 varsigma 962 upsi"
+    " 965 thetav 977 vartheta 977 Upsi 978 phiv 981 straightphi 981 varphi 981 varpi 982 Gammad 988 digamma 989 gammad"
+    " 989 kappav 1008 varkappa 1008 rhov 1009 varrho 1009 epsiv 1013 straightepsilon 1013 varepsilon 1013 IOcy 1025"
+    " DJcy 1026 GJcy 1027 Jukcy 1028 DScy 1029 Iukcy 1030 YIcy 1031 Jsercy 1032 LJcy 1033 NJcy 1034 TSHcy 1035 KJcy"
+    " 1036 Ubrcy 1038 DZcy 1039 Acy 1040 Bcy 1041 Vcy 1042 Gcy 1043 Dcy 1044 IEcy 1045 ZHcy 1046 Zcy 1047 Icy 1048 Jcy"
+    " 1049 Kcy 1050 Lcy 1051 Mcy 1052 Ncy 1053 Ocy 1054 Pcy 1055 Rcy 1056 Scy 1057 Tcy 1058 Ucy 1059 Fcy 1060 KHcy"
+    " 1061 TScy 1062 CHcy 1063 SHcy 1064 SHCHcy 1065 HARDcy 1066 Ycy 1067 SOFTcy 1068 Ecy 1069 YUcy 1070 YAcy 1071 acy"
+    " 1072 bcy 1073 vcy 1074 gcy 1075 dcy 1076 iecy 1077 zhcy 1078 zcy 1079 icy 1080 jcy 1081 kcy 1082 lcy 1083 mcy"
+    " 1084 ncy 1085 ocy 1086 pcy 1087 rcy 1088 scy 1089 tcy 1090 ucy 1091 fcy 1092 khcy 1093 tscy 1094 chcy 1095 shcy"
+    " 1096 shchcy 1097 hardcy 1098 ycy 1099 softcy 1100 ecy 1101 yucy 1102 yacy 1103 iocy 1105 djcy 1106 gjcy 1107"
+    " jukcy 1108 dscy 1109 iukcy 1110 yicy 1111 jsercy 1112 ljcy 1113 njcy 1114 tshcy 1115 kjcy 1116 ubrcy 1118 dzcy"
+    " 1119 emsp13 8196 emsp14 8197 numsp 8199 puncsp 8200 ThinSpace 8201 VeryThinSpace 8202 hairsp 8202"
+    " NegativeMediumSpace 8203 NegativeThickSpace 8203 NegativeThinSpace 8203 NegativeVeryThinSpace 8203"
+    " ZeroWidthSpace 8203 dash 8208 hyphen 8208 horbar 8213 Verbar 8214 Vert 8214 OpenCurlyQuote 8216 CloseCurlyQuote"
+    " 8217 rsquor 8217 lsquor 8218 OpenCurlyDoubleQuote 8220 CloseCurlyDoubleQuote 8221 rdquor 8221 ldquor 8222"
+    " ddagger 8225 bullet 8226 nldr 8229 mldr 8230 pertenk 8241 tprime 8244 backprime 8245 bprime 8245 OverBar 8254"
+    " caret 8257 hybull 8259 bsemi 8271 qprime 8279 MediumSpace 8287 NoBreak 8288 ApplyFunction 8289 af 8289"
+    " InvisibleTimes 8290 it 8290 InvisibleComma 8291 ic 8291 frac13 8531 frac23 8532 frac15 8533 frac25 8534 frac35"
+    " 8535 frac45 8536 frac16 8537 frac56 8538 frac18 8539 frac38 8540 frac58 8541 frac78 8542 bigstar 9733 starf 9733"
+    " star 9734 phone 9742 female 9792 male 9794 check 10003 checkmark 10003 cross 10007 fflig 64256 filig 64257 fllig"
+    " 64258 ffilig 64259 ffllig 64260";
+
+std::uint32_t html5_value(std::string_view name) {
+  static const auto values = [] {
+    std::unordered_map<std::string_view, std::uint32_t> read;
+    for (std::string_view rest = html5_names; !rest.empty();) {
+      const std::string_view listed = take_until(rest, ' ');
+      parse_number(take_until(rest, ' '), read[listed]);
+    }
+    return read;
+  }();
+  const auto found = values.find(name);
+  return found == values.end() ? 0 : found->second;
+}
+
 constexpr std::size_t longest_entity_name = 8;
+
+std::uint32_t html4_value(std::string_view name) {
+  if (name.size() > longest_entity_name) return 0;
+  const std::size_t row = entity_table.find(packed_name(name));
+  return row == entity_table.none || entities[row].name.size() != name.size() ? 0 : entities[row].value;
+}
 
 }  // namespace
 
@@ -240,14 +301,13 @@ void append_without_references(std::string_view text, std::string& out) {
 }
 
 std::uint32_t entity_value(std::string_view name) {
-  if (name.size() > longest_entity_name) return 0;
-  const std::size_t row = entity_table.find(packed_name(name));
-  return row == entity_table.none || entities[row].name.size() != name.size() ? 0 : entities[row].value;
+  const std::uint32_t value = html4_value(name);
+  return value != 0 ? value : html5_value(name);
 }
 
 std::uint32_t bare_entity_value(std::string_view name) {
   constexpr std::uint32_t end_of_latin1 = 0x100;
-  const std::uint32_t value = entity_value(name);
+  const std::uint32_t value = html4_value(name);
   return value < end_of_latin1 && value != '\'' ? value : 0;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 #include "quern/core/types.hpp"
 
-/// Character references: &amp; &#233; &#xE9; and the names of HTML 4.
+/// Character references: &amp; &#233; &#xE9; and the names of HTML 4, and of HTML 5 but for mathematical symbols.
 namespace quern {
 
 /// Appends text of a web page, well-formed UTF-8, with its references resolved. Numbers and names of Latin-1 characters
@@ -27,7 +27,7 @@ std::size_t decided_page_text_bytes(std::string_view text, std::size_t max_bytes
 void append_without_references(std::string_view text, std::string& out);
 
 /// The code point of a named character reference such as "&eacute;", given without & and ;. Names are those of HTML
-/// 4.01 (section 24) and "apos", case-sensitive. 0 if unknown.
+/// 4.01 (section 24), and of HTML 5 but for mathematical and most other symbols, case-sensitive. 0 if unknown.
 std::uint32_t entity_value(std::string_view name);
 
 /// Length of the longest HTML name that needs no semicolon.

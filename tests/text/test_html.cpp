@@ -83,6 +83,9 @@ TEST_CASE("Tags that format a part of a word don't separate tokens", "[text][rep
 TEST_CASE("Other tags separate tokens, entities and comments don't", "[text]") {
   CHECK(body_of("a<unknown>c") == "a c");
   CHECK(body_of("a<img src=x alt=y>c") == "a c");
+  CHECK(body_of("w&NoBreak;j zs&ZeroWidthSpace;p &Zcaron;i&zcaron;ka&comma; &CloseCurlyDoubleQuote;") ==
+        "w\u2060j zs\u200bp \u017di\u017eka, \u201d");
+  CHECK(body_of("&comma &Zcaron &9; &nosuch; &rarrw;") == "&comma &Zcaron &9; &nosuch; &rarrw;");
   CHECK(body_of("caf&eacute;s &#x43;&#65;T") == "caf\xC3\xA9s CAT");
   CHECK(body_of("a<!-- <p> -->b") == "ab");
   CHECK(body_of("a&b; c&d &amp e &;") == "a&b; c&d & e &;");
