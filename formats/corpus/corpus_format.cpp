@@ -123,7 +123,7 @@ std::string without_text(const CorpusFormat& format, const RecordScratch& scratc
 
 void read_extracted_text(PieceSource& text, RecordScratch& scratch, DocumentText& out) {
   ExtractedLines lines(out);
-  for_each_repaired(text, scratch, [&](std::string_view piece) { lines.append(piece); });
+  for_each_repaired(text, "utf-8", scratch, [&](std::string_view piece) { lines.append(piece); });
   lines.finish();
 }
 

@@ -71,6 +71,8 @@ struct RecordScratch {
   JsonKeys json_keys;
   /// How to store term weights, if the corpus has any.
   std::optional<ImpactSettings> impacts = std::nullopt;
+  /// The charset that the record's file declares, for records that aren't UTF-8 and declare none.
+  std::string_view file_charset = "utf-8";
   /// Invalid UTF-8 sequences replaced in all records so far.
   std::uint64_t repaired_utf8 = 0;
   /// Elements or keys of the last record that aren't fields, if its format has names.

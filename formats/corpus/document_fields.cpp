@@ -166,8 +166,9 @@ ParsedRecord not_a_kept_value(std::string_view name) {
                     "' is an array or an object; only strings, numbers and booleans can be kept");
 }
 
-void for_each_repaired(PieceSource& text, RecordScratch& scratch, const std::function<void(std::string_view)>& visit) {
-  with_repaired(text, "utf-8", scratch, [&](PieceSource& repaired_text) {
+void for_each_repaired(PieceSource& text, std::string_view charset, RecordScratch& scratch,
+                       const std::function<void(std::string_view)>& visit) {
+  with_repaired(text, charset, scratch, [&](PieceSource& repaired_text) {
     for (std::string_view piece = repaired_text.next(); !piece.empty(); piece = repaired_text.next()) visit(piece);
   });
 }

@@ -29,8 +29,9 @@ bool keep_text(std::string_view name, std::string_view text, std::uint64_t size,
 /// Reports a kept field that is an array or an object.
 ParsedRecord not_a_kept_value(std::string_view name);
 
-/// Calls visit(std::string_view) with consecutive pieces of the text, repaired and counted.
-void for_each_repaired(PieceSource& text, RecordScratch& scratch, const std::function<void(std::string_view)>& visit);
+/// Calls visit(std::string_view) with consecutive pieces of the text, converted from `charset`, repaired and counted.
+void for_each_repaired(PieceSource& text, std::string_view charset, RecordScratch& scratch,
+                       const std::function<void(std::string_view)>& visit);
 
 /// Appends text without markup, repaired: an empty line ends a phrase.
 void append_plain_text(PieceSource& text, RecordScratch& scratch, SpooledText& out);

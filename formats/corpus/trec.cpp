@@ -12,6 +12,7 @@
 #include "quern/text/references.hpp"
 #include "quern/text/sgml_tag.hpp"
 #include "quern/text/text_block.hpp"
+#include "quern/text/utf8.hpp"
 
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -143,12 +144,22 @@ class TrecRecordFinder : public RecordFinder {
     return static_cast<unsigned char>(c) <= ' ' || c == '\xEF' || c == '\xBB' || c == '\xBF';
   }
 
-  /// A page may contain "</DOC>" too. After a record's end, only a comment or the next record may follow on the line.
+  /// A page may contain "</DOC>" too. After a record's end, only a comment, the next record or the end tags of elements
+  /// around the records may follow on the line.
   static bool ends_record(std::string_view after) {
     std::size_t at = 0;
     while (at < after.size() && at < max_blanks - max_mark_bytes && (after[at] == ' ' || after[at] == '\t')) ++at;
-    const std::string_view next = after.substr(at);
-    return next.empty() || is_ascii_space(next[0]) || is_doc_start(next) || next.substr(0, 4) == "<!--";
+    const std::string_view next = after.substr(at, max_blanks - at);
+    return next.empty() || is_ascii_space(next[0]) || is_doc_start(next) || next.substr(0, 4) == "<!--" ||
+           is_enclosing_end(next);
+  }
+
+  /// Whether an end tag begins here that isn't HTML's.
+  static bool is_enclosing_end(std::string_view text) {
+    const std::size_t end = text.find('>');
+    if (!text.starts_with("</") || end == std::string_view::npos) return false;
+    const std::string_view name = text.substr(2, end - 2);
+    return !name.empty() && is_ascii_letter(name[0]) && tag_kind(name) == TagKind::inline_text;
   }
 
   /// Sets in_comment_ to false if the comment ends in the window.
@@ -203,7 +214,7 @@ bool is_word_part(std::string_view name) {
 }
 
 /// Limit of a character reference's bytes.
-constexpr std::size_t max_reference_bytes = 16;
+constexpr std::size_t max_reference_bytes = 24;
 
 /// Walks over one record's tags and sends the text between them to the right section. If no section holds a body, all
 /// text outside of titles and the docno does.
@@ -229,15 +240,34 @@ class RecordWalk {
   std::size_t walk(std::string_view window, bool ends) {
     tags_.move(passed_, window, ends);
     passed_ = 0;
-    for (SgmlTag tag; tags_.next(passed_, tag); passed_ = tag.end) {
-      put_text(window.substr(passed_, tag.begin - passed_));
-      end_docno();
-      if (!tag.name.empty()) meet(tag);
-    }
+    pass_tags(tags_, window, passed_);
     std::string_view text = window.substr(passed_, std::min(tags_.undecided(), window.size()) - passed_);
     if (!ends) text = without_open_reference(text);
     put_text(text);
     return passed_ += text.size();
+  }
+
+  /// Reads the tags from `passed`, and the text before each; `passed` ends after the last.
+  void pass_tags(SgmlTagScanner& tags, std::string_view window, std::size_t& passed) {
+    for (SgmlTag tag; tags.next(passed, tag); passed = tag.end) {
+      put_text(window.substr(passed, tag.begin - passed));
+      end_docno();
+      if (tag.name.empty())
+        read_cdata(window.substr(tag.begin, tag.end - tag.begin));
+      else
+        meet(tag);
+    }
+  }
+
+  /// Reads a CDATA section; skips comments and declarations. Most sections hold HTML, so tags and references count.
+  void read_cdata(std::string_view section) {
+    constexpr std::string_view begin = "<![CDATA[", end = "]]>";
+    if (!section.starts_with(begin) || !section.ends_with(end)) return;
+    const std::string_view content = section.substr(begin.size(), section.size() - begin.size() - end.size());
+    SgmlTagScanner tags(content);
+    std::size_t passed = 0;
+    pass_tags(tags, content, passed);
+    put_text(content.substr(passed));
   }
 
   static std::string_view without_open_reference(std::string_view text) {
@@ -327,11 +357,12 @@ class RecordWalk {
   SpooledText* outside_ = nullptr;  ///< where text outside of sections goes
 };
 
-ParsedRecord parse_trectext(const RecordText& record, RecordScratch& scratch, DocumentText& out) {
+ParsedRecord parse_sections(const RecordText& record, std::string_view charset, RecordScratch& scratch,
+                            DocumentText& out) {
   out.clear();
   scratch.unread.clear();
   RecordWalk walk(out, scratch.unread);
-  for_each_repaired(*record.pieces(), scratch, [&](std::string_view piece) { walk.append(piece); });
+  for_each_repaired(*record.pieces(), charset, scratch, [&](std::string_view piece) { walk.append(piece); });
   walk.finish();
   ParsedRecord result;
   if (walk.docno().empty()) return bad_record("it has no <DOCNO>");
@@ -340,6 +371,18 @@ ParsedRecord parse_trectext(const RecordText& record, RecordScratch& scratch, Do
   if (!walk.has_body() && !scratch.unread.empty())
     result.remark = without_text(trectext_format, scratch, "indexed instead");
   return result;
+}
+
+/// Declarations may be wrong, so only a record that isn't UTF-8 is read as declared.
+ParsedRecord parse_trectext(const RecordText& record, RecordScratch& scratch, DocumentText& out) {
+  const std::uint64_t repaired_before = scratch.repaired_utf8;
+  ParsedRecord parsed = parse_sections(record, "utf-8", scratch, out);
+  if (scratch.repaired_utf8 == repaired_before) return parsed;
+  std::string charset = html_charset({}, record.head().substr(0, charset_prescan_bytes));
+  if (charset == "utf-8") charset = scratch.file_charset;
+  if (charset == "utf-8") return parsed;
+  scratch.repaired_utf8 = repaired_before;
+  return parse_sections(record, charset, scratch, out);
 }
 
 /// The parts of a record before the page, as views of its head.

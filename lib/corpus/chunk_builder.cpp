@@ -272,6 +272,8 @@ void ChunkBuilder::add_record(const RecordBatch& batch, const RecordSpan& record
     return;
   }
   document_.clear();
+  scratch_.file_charset = record.file_charset;
+  const std::uint64_t repaired_before = scratch_.repaired_utf8;
   const ParsedRecord result = scratch_.impacts && !record.format->gives_weights
                                   ? ParsedRecord{RecordKind::bad, "its format has no term weights"}
                                   : record.format->parse(text, scratch_, document_);
@@ -285,6 +287,8 @@ void ChunkBuilder::add_record(const RecordBatch& batch, const RecordSpan& record
     if (tokens_ > 0 && !result.remark.empty() && parsed.remarked++ == 0)
       parsed.remark = {record.file, record.file_offset, result.remark};
   }
+  if (scratch_.repaired_utf8 > repaired_before && parsed.first_repaired.reason.empty())
+    parsed.first_repaired = {record.file, record.file_offset, "document " + quoted_start(document_.docno)};
   if (result.kind == RecordKind::skipped && parsed.skipped++ == 0)
     parsed.first_skipped = {record.file, record.file_offset, result.reason};
   if (result.kind == RecordKind::bad)

@@ -26,6 +26,7 @@ struct ParsedBatch {
   std::uint64_t cut = 0;       ///< documents within which their file ends
   BadDocument first_cut;       ///< the first of them
   BadDocument first_skipped;   ///< the first record that isn't a document
+  BadDocument first_repaired;  ///< the first document with invalid UTF-8
   std::uint64_t records = 0, skipped = 0, empty = 0, links = 0, without_url = 0;
   std::uint64_t other_language = 0, no_language = 0, copies = 0;  ///< records left out
   std::uint64_t text_bytes = 0;                                   ///< of stored texts

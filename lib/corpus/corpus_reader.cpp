@@ -2,6 +2,7 @@
 
 #include "quern/io/file.hpp"
 #include "quern/io/piece_source.hpp"
+#include "quern/text/utf8.hpp"
 
 namespace quern {
 
@@ -259,8 +260,13 @@ void CorpusReader::take(const RecordFinder::Found& found, RecordBatch& batch) {
 
 void CorpusReader::take_record(RecordFinder::Found found, RecordBatch& batch) {
   const bool damaged = is_damaged(window_offset_ + found.begin + found.size) && !cut_to_sound(found, batch);
-  RecordSpan record{window_begin_ + found.begin,  found.size, RecordSpan::no_spool, file_bytes_->file(),
-                    window_offset_ + found.begin, format_};
+  RecordSpan record{window_begin_ + found.begin,
+                    found.size,
+                    RecordSpan::no_spool,
+                    file_bytes_->file(),
+                    window_offset_ + found.begin,
+                    format_,
+                    charset_};
   record.is_cut = found.is_cut;
   if (!aside_ && found.size <= options_.max_in_memory) {
     if (!damaged) batch.records.push_back(record);
@@ -318,7 +324,9 @@ void CorpusReader::begin_segment(RecordBatch& batch, bool goes_on) {
   }
   if (!has_format_) {
     const std::optional<std::string> head = files_.head_of_range(detection_bytes);
-    format_ = format_of_file(head ? std::string_view(*head) : bytes.substr(0, detection_bytes));
+    const std::string_view begin = head ? std::string_view(*head) : bytes.substr(0, detection_bytes);
+    format_ = format_of_file(begin);
+    charset_ = *charsets_.insert(html_charset({}, begin)).first;
     // The few bytes before damage may not reveal a format.
     const bool is_cut = is_whole && file_bytes_->damage() && format_ == nullptr;
     if (!is_cut) begin_records();

@@ -2,6 +2,7 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "quern/corpus/corpus_files.hpp"
@@ -137,6 +138,7 @@ struct RecordSpan {
   std::uint32_t file = 0;         ///< for CorpusReader::file_name()
   std::uint64_t file_offset = 0;  ///< in the decompressed file
   const CorpusFormat* format = nullptr;
+  std::string_view file_charset = "utf-8";  ///< that the file declares; the name lies in the reader
   LeftOut left_out = LeftOut::no;
   bool is_cut = false;  ///< the file ends within it
 };
@@ -237,6 +239,8 @@ class CorpusReader : private LookAhead {
 
   std::unique_ptr<FileBytes> file_bytes_;
   const CorpusFormat* format_ = nullptr;  ///< of the current file
+  std::string_view charset_;              ///< that the current file declares
+  std::set<std::string> charsets_;        ///< all that files declare
   std::unique_ptr<RecordFinder> finder_;  ///< null between files
   std::string* window_bytes_ = nullptr;   ///< of the current batch
   std::size_t window_begin_ = 0;          ///< of the unconsumed bytes, in the batch

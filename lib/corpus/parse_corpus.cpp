@@ -186,6 +186,8 @@ class CorpusParser {
     report_.links += batch.links;
     report_.text_bytes += batch.text_bytes;
     report_.bytes += batch.bytes;
+    if (report_.repaired_utf8 == 0 && batch.repaired_utf8 > 0)
+      report_.first_repaired = place_and_reason(batch.first_repaired);
     report_.repaired_utf8 += batch.repaired_utf8;
     report_.cut_terms += batch.cut_terms;
     without_url_ += batch.without_url;

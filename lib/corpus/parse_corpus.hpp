@@ -44,6 +44,7 @@ struct ParseReport {
   std::uint64_t bytes = 0;  ///< of records, decompressed
   std::uint64_t terms = 0, tokens = 0, postings = 0, links = 0;
   std::uint64_t text_bytes = 0;            ///< of stored texts, before compression
+  std::string first_repaired;              ///< "file: byte offset: document 'docno'", if any has invalid UTF-8
   std::vector<std::string> bad_documents;  ///< "file:offset: reason" of the first hundred
   std::vector<std::string> formats;        ///< formats of the corpus
   std::uint64_t num_files = 0;             ///< files of the corpus

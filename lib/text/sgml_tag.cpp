@@ -1,8 +1,18 @@
 #include "quern/text/sgml_tag.hpp"
 
 #include "quern/core/bytes.hpp"
+#include "quern/text/text_block.hpp"
 
 namespace quern {
+namespace {
+
+/// Comments and CDATA sections: what begins them, and what ends them whatever tags are between.
+struct Section {
+  std::string_view begin, end;
+};
+constexpr Section sections[] = {{"<!--", "-->"}, {"<![CDATA[", "]]>"}};
+
+}  // namespace
 
 bool SgmlTagScanner::next(std::size_t from, SgmlTag& tag) {
   undecided_ = std::string_view::npos;
@@ -16,7 +26,7 @@ bool SgmlTagScanner::next(std::size_t from, SgmlTag& tag) {
 void SgmlTagScanner::move(std::size_t passed, std::string_view window, bool ends) {
   text_ = window;
   ends_ = ends;
-  comment_end_ -= std::min(comment_end_, passed);
+  for (std::size_t& end : section_ends_) end -= std::min(end, passed);
 }
 
 /// Whether more text would decide what begins at `begin`; if so, sets undecided_.
@@ -27,12 +37,13 @@ bool SgmlTagScanner::is_undecided(std::size_t begin) {
 }
 
 bool SgmlTagScanner::read(std::size_t begin, SgmlTag& tag) {
-  constexpr std::string_view comment = "<!--";
   tag = SgmlTag();
   tag.begin = begin;
-  if (text_.size() - begin < comment.size() && is_undecided(begin)) return false;
-  if (text_.substr(begin, comment.size()) == comment) {
-    tag.end = comment_end(begin + comment.size());
+  if (text_.size() - begin < sections[1].begin.size() && is_undecided(begin)) return false;
+  const bool may_be_section = text_.size() - begin > 1 && text_[begin + 1] == '!';
+  for (std::size_t i = 0; may_be_section && i < std::size(sections); ++i) {
+    if (!text_.substr(begin).starts_with(sections[i].begin)) continue;
+    tag.end = section_end(i, begin + sections[i].begin.size());
     if (tag.end != std::string_view::npos && tag.end - begin <= max_tag_bytes) return true;
     if (tag.end == std::string_view::npos && is_undecided(begin)) return false;
   }
@@ -43,8 +54,8 @@ bool SgmlTagScanner::read(std::size_t begin, SgmlTag& tag) {
   if (tag.closing || is_declaration) ++at;
   if (at >= text_.size() || (!is_declaration && !is_ascii_letter(text_[at]))) return false;
 
-  const std::size_t end = text_.find_first_of("<>", at);
-  if (end == std::string_view::npos) {
+  const std::size_t end = find_any_of<'<', '>'>(text_, at);
+  if (end == text_.size()) {
     is_undecided(begin);
     return false;
   }
@@ -60,16 +71,16 @@ bool SgmlTagScanner::read(std::size_t begin, SgmlTag& tag) {
   return true;
 }
 
-/// The position after the first "-->" at or after `begin`.
-std::size_t SgmlTagScanner::comment_end(std::size_t begin) {
-  constexpr std::string_view mark = "-->";
-  const std::size_t end = text_.find(mark, std::max(begin, comment_end_));
+/// The position after the first end of a section's kind at or after `begin`.
+std::size_t SgmlTagScanner::section_end(std::size_t section, std::size_t begin) {
+  const std::string_view mark = sections[section].end;
+  const std::size_t end = text_.find(mark, std::max(begin, section_ends_[section]));
   if (end != std::string_view::npos) {
-    comment_end_ = end;
+    section_ends_[section] = end;
     return end + mark.size();
   }
   // The window may end within the mark.
-  comment_end_ = text_.size() - std::min(text_.size(), mark.size() - 1);
+  section_ends_[section] = text_.size() - std::min(text_.size(), mark.size() - 1);
   return end;
 }
 

@@ -5,16 +5,16 @@ namespace quern {
 
 /// A tag or a comment in the loose SGML of TREC collections.
 struct SgmlTag {
-  std::string_view name;        ///< as written; empty for a comment or declaration
+  std::string_view name;        ///< as written; empty for a comment, a CDATA section or a declaration
   std::string_view attributes;  ///< between name and '>'
   bool closing = false;
   std::size_t begin = 0;  ///< of the '<'
   std::size_t end = 0;    ///< just after the '>'
 };
 
-/// Finds the next tag, comment or declaration of `text` at or after `from`; false if there is none. A '<' is text
-/// unless a letter, '/', '!' or '?' follows and a '>' comes before the next '<'. An unclosed comment ends at its first
-/// '>'. A tag of more than max_tag_bytes is text. Scanning a whole text takes linear time.
+/// Finds the next tag, comment, CDATA section or declaration of `text` at or after `from`; false if there is none. A
+/// '<' is text unless a letter, '/', '!' or '?' follows and a '>' comes before the next '<'. An unclosed comment or
+/// section ends at its first '>'. A tag of more than max_tag_bytes is text. Scanning a whole text takes linear time.
 class SgmlTagScanner {
  public:
   static constexpr std::size_t max_tag_bytes = std::size_t{1} << 20;
@@ -30,15 +30,15 @@ class SgmlTagScanner {
 
  private:
   bool read(std::size_t begin, SgmlTag& tag);
-  std::size_t comment_end(std::size_t begin);
+  std::size_t section_end(std::size_t section, std::size_t begin);
   bool is_undecided(std::size_t begin);
 
   std::string_view text_;
   bool ends_ = true;
   std::size_t undecided_ = std::string_view::npos;
-  /// Position of the next "-->", or the position up to which there is none: cached, so that unclosed comments don't
-  /// each cost a search.
-  std::size_t comment_end_ = 0;
+  /// Positions of the next "-->" and "]]>", or the position up to which there is none: cached, so that unclosed
+  /// comments and sections don't each cost a search.
+  std::array<std::size_t, 2> section_ends_ = {};
 };
 
 /// An attribute's value, quoted or not; empty if missing.

@@ -209,9 +209,8 @@ std::string canonical(std::string_view written) {
   return found == aliases.end() ? name : std::string(found->meant);
 }
 
-/// The value of "charset=" in lower-case text, quoted or not; empty if there is none.
-std::optional<std::string> charset_in(std::string_view text) {
-  constexpr std::string_view word = "charset";
+/// The value of "charset=", or another `word`, in lower-case text, quoted or not; empty if there is none.
+std::optional<std::string> charset_in(std::string_view text, std::string_view word = "charset") {
   const auto skip_blanks = [&](std::size_t at) {
     while (at < text.size() && is_html_blank(text[at])) ++at;
     return at;
@@ -231,8 +230,9 @@ std::optional<std::string> charset_in(std::string_view text) {
   return {};
 }
 
-/// The charset of the first <meta> that names one, ignoring comments.
-std::optional<std::string> charset_of_meta(std::string_view html) {
+/// The charset of the first <meta> that names one, ignoring comments; else that of an XML declaration.
+std::optional<std::string> charset_of_tag(std::string_view html) {
+  std::optional<std::string> declared;
   const std::string head = ascii_lowered(html.substr(0, charset_prescan_bytes));
   const std::string_view text = head;
   for (std::size_t at = text.find('<'); at != std::string_view::npos; at = text.find('<', at)) {
@@ -240,13 +240,17 @@ std::optional<std::string> charset_of_meta(std::string_view html) {
     const bool comment = rest.starts_with("<!--");
     const std::size_t end = comment ? rest.find("-->", 4) : rest.find('>');
     const std::string_view tag = rest.substr(0, end);
-    if (tag.starts_with("<meta")) {
-      if (auto charset = charset_in(tag)) return charset->starts_with("utf-16") ? "utf-8" : charset;
+    const bool is_declaration = tag.starts_with("<?xml");
+    if (is_declaration || tag.starts_with("<meta")) {
+      auto charset = charset_in(tag, is_declaration ? "encoding" : "charset");
+      if (charset && charset->starts_with("utf-16")) charset = "utf-8";
+      if (charset && !is_declaration) return charset;
+      if (charset) declared = charset;
     }
     if (end == std::string_view::npos) break;
     at += end;
   }
-  return {};
+  return declared;
 }
 
 std::optional<std::string> charset_of_mark(std::string_view text) {
@@ -275,7 +279,7 @@ std::size_t unit_bytes(std::string_view charset) {
 std::string html_charset(std::string_view http_content_type, std::string_view html) {
   if (auto charset = charset_of_mark(html)) return *charset;
   if (auto charset = charset_in(ascii_lowered(http_content_type))) return *charset;
-  return charset_of_meta(html).value_or("utf-8");
+  return charset_of_tag(html).value_or("utf-8");
 }
 
 /// An iconv descriptor for conversion to UTF-8.

@@ -71,8 +71,9 @@ inline std::string quoted_start(std::string_view text, std::size_t max_bytes = 4
 inline constexpr std::size_t charset_prescan_bytes = 1024;
 
 /// The character encoding of a web page, in lower case: from its byte order mark, or the charset of the HTTP header
-/// Content-Type, or that of a <meta> within the first charset_prescan_bytes, or "utf-8". As in browsers (WHATWG
-/// Encoding), "iso-8859-1" and "us-ascii" mean "windows-1252", and a <meta> that names UTF-16 means "utf-8".
+/// Content-Type, or that of a <meta> or else an XML declaration within the first charset_prescan_bytes, or "utf-8". As
+/// in browsers (WHATWG HTML and Encoding), "iso-8859-1" and "us-ascii" mean "windows-1252", and a <meta> that names
+/// UTF-16 means "utf-8".
 std::string html_charset(std::string_view http_content_type, std::string_view html);
 
 /// Converts a text, in pieces that may end anywhere, from `charset` to UTF-8; invalid bytes become U+FFFD. The result

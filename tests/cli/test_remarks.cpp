@@ -132,6 +132,26 @@ TEST_CASE("a pipe in a corpus folder is reported as skipped", "[cli][remarks]") 
   CHECK(outcome.json()["passed_over"] == CommandLine{pipe});
 }
 
+TEST_CASE("Records are in the charset that their file declares, and the first that isn't is named",
+          "[cli][remarks][reports]") {
+  const TemporaryFolder folder;
+  const auto record = [](const std::string& docno) {
+    return "<DOC><DOCNO>" + docno + "</DOCNO><TEXT>M\xFChle</TEXT></DOC>\n";
+  };
+  const std::string declaration = "<?xml version=\"1.0\" encoding=\"iso-8859-1\"?>\n";
+  folder.write("corpus/a.trec", declaration + record("declared") + record("declared2"));
+  const std::string index = folder.path("index"),
+                    bare = folder.write("corpus/b.trec", record("bare") + record("bare2"));
+  const RunOutcome outcome = run_quern({"index", folder.path("corpus"), "-o", index});
+  INFO(outcome.err);
+  REQUIRE(outcome.exit_status == 0);
+  CHECK(times(outcome.err, "replaced 2 invalid UTF-8 sequences, the first in " + bare + ": byte 0: document 'bare'") ==
+        1);
+  CHECK(times(outcome.err, "iconv") == 1);
+  const std::string found = run_quern({"inspect", index, "m\u00fchle"}).out;
+  CHECK((times(found, "declared") == 2 && times(found, "bare") == 0));
+}
+
 TEST_CASE("the options --include and --exclude choose the files of folders", "[cli][remarks]") {
   const TemporaryFolder folder;
   folder.write("corpus/a.jsonl", "{\"id\":\"a\",\"contents\":\"mill\"}\n");

@@ -75,12 +75,24 @@ TEST_CASE("Comments are not text, tags inside sections separate tokens, and a '<
   CHECK(text.body == "abcd y|e 1<2 & x < y <unclosed");
 }
 
+TEST_CASE("A CDATA section is its content", "[format][reports]") {
+  const auto body = [](const std::string& content) {
+    return parsed_document(trectext, "<DOC><DOCNO><![CDATA[ 1 ]]></DOCNO>" + content + "</DOC>").body;
+  };
+  CHECK(body("<TEXT><![CDATA[water <b>mi</b>ll & 1 < 2 &eacute;]]> more</TEXT>") == "water mill & 1 < 2 é more");
+  CHECK(body("<![CDATA[direct text]]>") == "direct text");
+  CHECK(body("<![CDATA[<TEXT>in a section</TEXT>]]>") == "in a section");
+  CHECK(body("<![CDATA[]]><![CDATA[a<![CDATA[b]]>") == "a<![CDATA[b");
+  CHECK(body("<![CDATA[open") == "<![CDATA[open");
+}
+
 TEST_CASE("Character references are resolved, and other ampersands are kept", "[format]") {
   const PlainDocument text =
       parsed_document(trectext,
-                      "<DOC><DOCNO>1</DOCNO><TEXT>caf&eacute; &#65;&#x42;&lt;&apos;&hyph;&#0;&#30;&#xD800; &nosuch; &; "
+                      "<DOC><DOCNO>1</DOCNO><TEXT>caf&eacute; &#65;&#x42;&lt;&apos;&hyph;&CloseCurlyDoubleQuote;&Tab "
+                      "9;&#0;&#30;&#xD800; &nosuch; &; "
                       "&amp</TEXT></DOC>");
-  CHECK(text.body == "caf\u00e9 AB<'-  \uFFFD &nosuch; &; &amp");
+  CHECK(text.body == "caf\u00e9 AB<'-\u201d&Tab 9;  \uFFFD &nosuch; &; &amp");
 }
 
 TEST_CASE("The id of DOC is the docno if DOCNO is missing", "[format]") {
@@ -142,6 +154,21 @@ TEST_CASE("Invalid UTF-8 in TRECTEXT is repaired and counted", "[format]") {
   CHECK(scratch.repaired_utf8 == 2);
 }
 
+TEST_CASE("A record that isn't UTF-8 has the charset that it or its file declares", "[format][reports]") {
+  RecordScratch scratch;
+  DocumentText text;
+  const auto body = [&](const std::string& content) {
+    trectext.parse("<DOC><DOCNO>1</DOCNO><TEXT>" + content + "</TEXT></DOC>", scratch, text);
+    return text.body.str();
+  };
+  CHECK(body("<meta charset=iso-8859-2>\xE9\xE8") == " é\u010d");
+  scratch.file_charset = "windows-1252";
+  CHECK(body("M\xFCller") == "Müller");
+  CHECK(body("Müller") == "Müller");
+  CHECK(body("<meta charset=koi8-r>\xCD\xC9\xD2") == " \u043c\u0438\u0440");
+  CHECK(scratch.repaired_utf8 == 0);
+}
+
 TEST_CASE("Records end at </DOC>, at the next <DOC> of a line, or with the file", "[format]") {
   const std::string file =
       "<!-- <DOC> in a comment </DOC>\n<DOC>\n -->\n<ROOT><DOC>1</DOC> <doc>2\n</doc>\n<DOC>3 is not closed\n"
@@ -149,6 +176,19 @@ TEST_CASE("Records end at </DOC>, at the next <DOC> of a line, or with the file"
   CHECK(record_texts(trectext, file) ==
         std::vector<std::string>{"<DOC>1</DOC>", "<doc>2\n</doc>", "<DOC>3 is not closed\n",
                                  "<DOC>4 has </DOC> inside\n</DOC>", "<DOC>5 is the last"});
+}
+
+TEST_CASE("Elements around the records may end on the last record's line", "[format][reports]") {
+  const std::string record = "<doc>1</doc>", file = "<root>" + record + "</root>\n<root>" + record + " </docs></root>";
+  for (std::size_t step = 1; step <= file.size(); ++step) {
+    const std::vector<Piece> pieces = cut_records(trectext, file, step);
+    REQUIRE(pieces.size() == 2);
+    for (const Piece& piece : pieces) CHECK(piece.text == record);
+  }
+  for (const std::string inside : {"</p>", "</body>", "</", "</1>", "</ x>", " </html>"}) {
+    const std::string page = "<doc>1</doc>" + inside + "</doc>";
+    CHECK(record_texts(trectext, page) == std::vector<std::string>{page});
+  }
 }
 
 TEST_CASE("End tags without a start tag and unclosed comments are reported", "[format]") {
@@ -203,7 +243,7 @@ TEST_CASE("TRECTEXT is cut into the same records however its bytes arrive", "[fo
 }
 
 TEST_CASE("A million unclosed tags or comments take linear time", "[format]") {
-  for (const std::string_view tag : {"<a", "<!--", "<", "&", "<TEXT>", "</DOC> x"}) {
+  for (const std::string_view tag : {"<a", "<!--", "<", "&", "<TEXT>", "</DOC> x", "<![CDATA["}) {
     std::string record = "<DOC><DOCNO>1</DOCNO><TEXT>";
     for (int i = 0; i < 1000000; ++i) record += tag;
     CHECK(parsed_document(trectext, record).docno == "1");

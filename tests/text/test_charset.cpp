@@ -19,7 +19,7 @@ TEST_CASE("A byte order mark outweighs the header, the header a meta tag", "[tex
   CHECK(html_charset("", "") == "utf-8");
 }
 
-TEST_CASE("A meta tag names its charset in several forms", "[text]") {
+TEST_CASE("A meta tag or XML declaration names its charset in several forms", "[text]") {
   CHECK(html_charset("", "<META HTTP-EQUIV='Content-Type' CONTENT='text/html; charset=EUC-JP'>") == "euc-jp");
   CHECK(html_charset("", "<meta content=\"text/html; charset=big5\" http-equiv=content-type/>") == "big5");
   CHECK(html_charset("", "<meta charset = 'gb2312'>") == "gbk");
@@ -27,6 +27,9 @@ TEST_CASE("A meta tag names its charset in several forms", "[text]") {
   CHECK(html_charset("", "<!-- <meta charset=koi8-r> --><p>charset=big5") == "utf-8");
   CHECK(html_charset("", "<meta charset=utf-16>") == "utf-8");
   CHECK(html_charset("", "<meta charset=>") == "utf-8");
+  CHECK(html_charset("", "<?xml version='1.0' encoding=\"ISO-8859-2\"?><html>") == "iso-8859-2");
+  CHECK(html_charset("", "<?xml encoding='koi8-r'?><meta charset=big5>") == "big5");
+  CHECK(html_charset("", "<?xml encoding='utf-16'?>") == "utf-8");
   CHECK(html_charset("", std::string(1024, ' ') + "<meta charset=koi8-r>") == "utf-8");
 }
 

@@ -77,7 +77,8 @@ void remark_on(const ParseReport& report, const TakeRemark& take) {
   if (report.duplicates > 0)
     take(fmt::format("warning: {} with a docno that occurred before", count_text(report.duplicates, "document")));
   if (report.repaired_utf8 > 0)
-    take(fmt::format("replaced {}", count_text(report.repaired_utf8, "invalid UTF-8 sequence")));
+    take(fmt::format("replaced {}, the first in {}; if a file isn't in UTF-8, convert it first, for example with iconv",
+                     count_text(report.repaired_utf8, "invalid UTF-8 sequence"), report.first_repaired));
   if (report.cut_terms > 0)
     take(fmt::format("cut {} to {} bytes", count_text(report.cut_terms, "term"), max_term_bytes));
   take(fmt::format("parsed {} of records ({}): {} read, {} indexed, {} empty, {} skipped, {} bad; {}, {}",
