@@ -23,11 +23,20 @@ void add_partitions_option(CLI::App& command, gpu::StrategyOptions& options) {
       ->capture_default_str();
 }
 
-void add_list_options(CLI::App& command, gpu::ListRetention& retention, gpu::ListTransfers& transfers) {
-  add_value_option(command, "--cache", retention, gpu::list_retentions,
+void add_list_options(CLI::App& command, gpu::GpuMemoryOptions& memory) {
+  add_value_option(command, "--cache", memory.retention, gpu::list_retentions,
                    with_choices("Which lists to keep in GPU memory besides the plan's:", gpu::list_retentions));
-  add_value_option(command, "--transfers", transfers, gpu::list_transfers,
+  add_value_option(command, "--transfers", memory.transfers, gpu::list_transfers,
                    with_choices("How lists that a GPU does not keep are transferred to it:", gpu::list_transfers));
+}
+
+void add_ranked_list_options(CLI::App& command, gpu::GpuMemoryOptions& memory) {
+  add_list_options(command, memory);
+  add_value_option(command, "--tails", memory.tails, gpu::list_tails,
+                   with_choices("For `and` queries: what to do with the rest of a list when GPU memory holds only the "
+                                "part that the plan keeps:",
+                                gpu::list_tails));
+  add_size_option(command, "--list-buffer", memory.list_buffer, std::string(list_buffer_help), 1);
 }
 
 void add_gpu_memory_options(CLI::App& command, GpuMemoryArguments& arguments) {
@@ -35,13 +44,6 @@ void add_gpu_memory_options(CLI::App& command, GpuMemoryArguments& arguments) {
              std::string(gpu_memory_help) + " (default: the free memory, less a margin)")
       ->check(budget_validator());
   add_input_option(command, "--plan", arguments.plans, "FILE", std::string(plan_help))->allow_extra_args(false);
-}
-
-void add_tails_option(CLI::App& command, GpuMemoryArguments& arguments) {
-  add_value_option(command, "--tails", arguments.tails, gpu::list_tails,
-                   with_choices("For `and` queries: what to do with the rest of a list when GPU memory holds only the "
-                                "part that the plan keeps:",
-                                gpu::list_tails));
 }
 
 gpu::GpuMemoryOptions gpu_memory_limit(const std::string& text) {
@@ -54,10 +56,10 @@ gpu::GpuMemoryOptions gpu_memory_limit(const std::string& text) {
 }
 
 gpu::GpuMemoryOptions memory_options(const GpuMemoryArguments& arguments) {
-  gpu::GpuMemoryOptions options = gpu_memory_limit(arguments.limit);
-  options.retention = arguments.retention;
-  options.tails = arguments.tails;
-  options.transfers = arguments.transfers;
+  gpu::GpuMemoryOptions options = arguments.lists;
+  const gpu::GpuMemoryOptions limit = gpu_memory_limit(arguments.limit);
+  options.bytes = limit.bytes;
+  options.share = limit.share;
   return options;
 }
 

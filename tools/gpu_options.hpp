@@ -44,27 +44,27 @@ gpu::GpuMemoryOptions gpu_memory_limit(const std::string& text);
 struct GpuMemoryArguments {
   std::string limit;
   std::vector<std::string> plans;
-  gpu::ListRetention retention = gpu::ListRetention::lfu;
-  gpu::ListTails tails = gpu::ListTails::automatic;
-  gpu::ListTransfers transfers = gpu::ListTransfers::automatic;
+  gpu::GpuMemoryOptions lists;  ///< without limit and plan
 };
 
 /// --gpu-memory and --plan.
 void add_gpu_memory_options(CLI::App& command, GpuMemoryArguments& arguments);
 
 /// --cache and --transfers.
-void add_list_options(CLI::App& command, gpu::ListRetention& retention, gpu::ListTransfers& transfers);
+void add_list_options(CLI::App& command, gpu::GpuMemoryOptions& memory);
+/// Also --tails and --list-buffer, for commands whose queries have scores.
+void add_ranked_list_options(CLI::App& command, gpu::GpuMemoryOptions& memory);
 
 /// Help for --gpu-memory and --plan.
 inline constexpr std::string_view gpu_memory_help =
     "Limit of all GPU memory that queries take: a size, or a percentage of the index's posting lists on disk. If the "
     "index does not fit, lists are copied as batches need them";
+inline constexpr std::string_view list_buffer_help =
+    "If the index does not fit: a batch of queries ends when the lists that it misses fill this much GPU memory, which "
+    "two batches have each; a plan gets all that is left (Wang et al. 2017)";
 inline constexpr std::string_view plan_help =
     "A plan from quern plan for this index: which parts of lists stay in GPU memory if the index does not fit. "
     "Over shards, give the option once for each";
-
-/// --tails, for commands whose queries have scores.
-void add_tails_option(CLI::App& command, GpuMemoryArguments& arguments);
 
 /// What all of these options say, without plans.
 gpu::GpuMemoryOptions memory_options(const GpuMemoryArguments& arguments);

@@ -10,6 +10,7 @@ struct PlanOptions {
   double budget_share = 0;                    ///< of the size of all lists, above 0
   std::uint64_t gpu_memory_bytes = 0;         ///< that queries may take; lists get what the engine leaves of it
   double gpu_memory_share = 0;                ///< likewise, as a share of the size of all lists
+  std::uint64_t list_buffer_bytes = 0;        ///< of strategy wang, which leaves all else to the plan; 0: none
   double max_admission = 1;                   ///< the largest share of a list to keep
   std::size_t k = 10;                         ///< results per query
   Idf idf = Idf::lucene;                      ///< of the queries that the plan is for

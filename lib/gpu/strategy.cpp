@@ -30,7 +30,7 @@ BatchNeeds needs_of_scores(docid_t documents) {
 }
 
 /// Of strategies that keep only results beside the queries.
-BatchNeeds needs_of_results(docid_t /*documents*/) { return {0, 64 << 20}; }
+BatchNeeds needs_of_results(docid_t /*documents*/) { return {0, 16 << 20}; }
 
 }  // namespace
 

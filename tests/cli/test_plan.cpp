@@ -141,6 +141,9 @@ TEST_CASE("a plan fills the GPU memory that the engine leaves free", "[cli][cach
   CHECK(little.exit_status == 1);
   CHECK(contains(little.err, "raise --gpu-memory"));
   CHECK(pages.plan("p", {"--gpu-memory", "30%", "--budget", "30%"}).exit_status == 2);
+  CHECK(pages.plan("p", {"--budget", "30%", "--list-buffer", "1M"}).exit_status == 2);
+  const RunOutcome buffered = pages.plan("buffered", {"--gpu-memory", "6M", "--list-buffer", "3M"});
+  CHECK(buffered.exit_status == 0);  // the whole index fits, without buffers
   CHECK(pages.plan("p", {}).exit_status == 2);
   CHECK(pages.plan("p", {"--gpu-memory", "much"}).exit_status == 2);
 }

@@ -19,6 +19,7 @@ using namespace testing;
 gpu::GpuMemoryOptions limited_memory(const CachePlan& plan, RandomBits& random) {
   gpu::GpuMemoryOptions memory;
   memory.share = (5 + random.below(96)) / 100.0;
+  if (random.below(4) == 0) memory.list_buffer = (1 + random.below(8)) << 18;
   if (random.below(2) == 0) memory.plan = &plan;
   memory.retention = gpu::list_retentions[random.below(std::size(gpu::list_retentions))].value;
   memory.tails = gpu::list_tails[random.below(std::size(gpu::list_tails))].value;
@@ -97,8 +98,11 @@ class BoundedEngines {
     try {
       run();
     } catch (const GpuOutOfMemory& error) {
-      REQUIRE_THAT(error.what(), Catch::Contains("queries on a GPU need at least") &&
-                                     Catch::Contains(std::string("raise ") + option_name<"gpu-memory">));
+      REQUIRE_THAT(error.what(), Catch::Contains(std::string("raise ") + option_name<"gpu-memory">));
+      ++refused;
+      return;
+    } catch (const InvalidArgument& error) {
+      REQUIRE_THAT(error.what(), Catch::Contains("but a list buffer has only"));
       ++refused;
       return;
     }
@@ -118,7 +122,70 @@ class BoundedEngines {
   NoProgress progress_;
 };
 
+/// A plan that keeps as many blocks of all lists as fit, in the order of terms.
+CachePlan plan_of(const IndexReader& index, std::uint64_t bytes) {
+  CachePlan plan;
+  plan.manifest.block = index.block_size();
+  for (std::uint64_t block = 0; block < index.num_lexicon_blocks(); ++block)
+    index.for_each_list(block, [&](std::string_view, const PostingList& list) {
+      if (!is_kept(list) || 4 * list.words.size() > bytes) return;
+      bytes -= 4 * list.words.size();
+      plan.lists.push_back({list.number, static_cast<std::uint32_t>(list.block_last.size()), 0});
+    });
+  return plan;
+}
+
 }  // namespace
+
+TEST_CASE("with list buffers, a batch ends when the lists that it misses fill one", "[gpu][gpu_store]") {
+  SKIP_WITHOUT_GPU();
+  IndexedCorpus corpus(127, {80000, 1500, 1100, false});
+  const IndexReader index = corpus.index(coded(*all_codecs().front(), {64, 1}));
+  const auto texts = texts_of_queries(draw_queries(5, corpus.model, 60));
+  const std::vector<std::string_view> views(texts.begin(), texts.end());
+  const QueryEngine engine(index, {});
+  NoProgress progress;
+  GpuOptions options;
+  options.strategy = &gpu::strategy_named("wang");
+  gpu::GpuMemoryOptions& memory = options.memory;
+  memory.bytes = 11 << 20;
+  const gpu::Strategy* const strategy = options.strategy;
+  memory.needs = gpu::needs_of({&strategy, 1}, index.num_documents());
+  const std::uint64_t without = gpu::plan_room(engine, memory).bytes;
+  const QueryAlgorithm& all_terms = algorithm_named("and");
+  std::uint64_t batches = std::numeric_limits<std::uint64_t>::max();
+  for (const std::uint64_t buffer : {400 << 10, 800 << 10}) {
+    memory.list_buffer = buffer;
+    const std::uint64_t room = gpu::plan_room(engine, memory).bytes;
+    CHECK(room + 2 * buffer > without / 3 * 4);
+    const CachePlan plan = plan_of(index, room), too_large = plan_of(index, room + room / 8);
+    memory.plan = &too_large;
+    CHECK_THROWS_WITH(GpuEngine(engine, options, progress), Catch::Contains("that list buffers leave to plans"));
+    memory.plan = &plan;
+    GpuEngine gpu(engine, options, progress);
+    GpuStatistics statistics;
+    const auto answers = search_texts(gpu, engine, views, all_terms, 10, &statistics);
+    Analyzer analyzer = engine.make_analyzer();
+    for (std::size_t i = 0; i < texts.size(); ++i)
+      require_same(answers[i], engine.search(terms_of_text(texts[i], analyzer), all_terms, 10));
+    // Each batch copies its lists at once.
+    CHECK(statistics.windows == statistics.batches);
+    CHECK(statistics.lists.copied_bytes <= statistics.batches * buffer);
+    CHECK(statistics.lists.copied_bytes > 0);
+    CHECK(statistics.batches < batches);
+    batches = statistics.batches;
+    CHECK(statistics.peak_bytes <= *memory.bytes);
+  }
+  memory.plan = nullptr;
+  memory.list_buffer = 8 << 10;
+  GpuEngine gpu(engine, options, progress);
+  CHECK_THROWS_WITH(search_texts(gpu, engine, views, all_terms, 10),
+                    Catch::Contains("the query ") && Catch::Contains("but a list buffer has only 8") &&
+                        Catch::Contains(option_name<"list-buffer">));
+  memory.list_buffer = *memory.bytes / 2;
+  CHECK_THROWS_WITH(GpuEngine(engine, options, progress),
+                    Catch::Contains("twice the list buffer") && Catch::Contains(option_name<"list-buffer">));
+}
 
 TEST_CASE("no engine allocates more GPU memory than it may, whatever it runs", "[gpu][gpu_store][property]") {
   SKIP_WITHOUT_GPU();

@@ -198,8 +198,7 @@ void add_gpu_bench(CLI::App& bench) {
                   "How GPUs find the results:" + gpu::strategies_help());
   add_settings_option(command, "--gpu-options", "GPU settings", [&arguments = arguments](CLI::App& settings) {
     add_partitions_option(settings, arguments.bench.strategy_options);
-    add_list_options(settings, arguments.gpu_memory.lists.retention, arguments.gpu_memory.lists.transfers);
-    add_tails_option(settings, arguments.gpu_memory.lists);
+    add_ranked_list_options(settings, arguments.gpu_memory.lists.lists);
   });
   add_number_option(command, "-k", arguments.bench.ks, "N", "Results per query", 1, gpu::max_results);
   add_number_option(command, "--batches", arguments.bench.batches, "N",

@@ -211,7 +211,9 @@ void add_gpu_cache_bench(CLI::App& bench) {
   add_name_option(command, "-a,--algorithm", arguments.algorithm, all_algorithms(), "Query algorithm");
   add_settings_option(command, "--gpu-options", "GPU settings", [&arguments = arguments](CLI::App& settings) {
     add_strategy_options(settings, arguments.strategy, arguments.gpu.gpu.strategy_options);
-    add_list_options(settings, arguments.gpu.gpu.memory.retention, arguments.gpu.gpu.memory.transfers);
+    gpu::GpuMemoryOptions& memory = arguments.gpu.gpu.memory;
+    memory.tails = gpu::ListTails::copy;  // as in the replay
+    add_ranked_list_options(settings, memory);
   });
   add_grid_options(command, arguments.grid);
   name_file(add_option(command, "--points", arguments.points, "FOLDER",

@@ -235,7 +235,7 @@ void add_gpu_intersect_bench(CLI::App& bench) {
   add_gpu_option(command, arguments.gpu);
   add_gpu_memory_options(command, arguments.gpu_memory);
   add_settings_option(command, "--gpu-options", "GPU settings", [&arguments = arguments](CLI::App& settings) {
-    add_list_options(settings, arguments.gpu_memory.retention, arguments.gpu_memory.transfers);
+    add_list_options(settings, arguments.gpu_memory.lists);
   });
   add_gpu_counts_option(command, arguments.gpus);
   add_repeats_option(command, arguments.repeats, "Passes; the median time counts");

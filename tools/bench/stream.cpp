@@ -319,8 +319,7 @@ void add_stream_bench(CLI::App& bench) {
   add_gpu_memory_options(command, arguments.gpu_memory);
   add_settings_option(command, "--gpu-options", "GPU settings", [&arguments = arguments](CLI::App& settings) {
     add_strategy_options(settings, arguments.strategy, arguments.gpu.strategy_options);
-    add_list_options(settings, arguments.gpu_memory.retention, arguments.gpu_memory.transfers);
-    add_tails_option(settings, arguments.gpu_memory);
+    add_ranked_list_options(settings, arguments.gpu_memory.lists);
     add_number_option(settings, "--gpu-threads", arguments.gpu_threads, "N",
                       "CPU threads that prepare a GPU's batches (default: 2 with both, else all cores but one)", 1u,
                       max_threads);

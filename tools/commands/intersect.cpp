@@ -225,7 +225,7 @@ void add_intersect_command(CLI::App& program) {
                           "For merge-find: levels of splitters; 0 is binary search", 0u, gpu::max_merge_find_levels);
         add_value_option(settings, "--bucketing", intersect.gpu.bucketing, switches,
                          "Group queries into batches by the length of their shortest lists (default: on for batched)");
-        add_list_options(settings, gpu_memory.retention, gpu_memory.transfers);
+        add_list_options(settings, gpu_memory.lists);
       });
   command.add_flag("--count", arguments.count, "Print only the number of documents of each query");
   command.add_flag("--json", arguments.common.json, "Print a line of JSON for each query");

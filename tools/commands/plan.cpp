@@ -28,6 +28,8 @@ void take_budget(const std::string& text, Size& bytes, double& share) {
 }
 
 void run(const PlanArguments& arguments) {
+  if (arguments.plan.list_buffer_bytes != 0 && arguments.gpu_memory.empty())
+    throw usage_error("--list-buffer needs --gpu-memory");
   const Resources resources = make_resources(arguments.common, arguments.output);
   api::PlanOptions options = arguments.plan;
   take_budget(arguments.budget, options.budget_bytes, options.budget_share);
@@ -66,6 +68,8 @@ void add_plan_command(CLI::App& program) {
                             "GPU memory limit, as for quern query: the plan gets what the engine leaves after "
                             "tables, rows and batches")
                      ->check(budget_validator()));
+  add_size_option(command, "--list-buffer", arguments.plan.list_buffer_bytes,
+                  "With --gpu-memory: of queries by strategy wang with this list buffer; the plan gets all else", 1);
   add_option(command, "--max-admission", arguments.plan.max_admission, "L",
              "Largest share of a list to keep; at least one block is kept")
       ->check(max_admission_validator())

@@ -457,8 +457,7 @@ void add_query_command(CLI::App& program) {
   add_settings_option(command, "--gpu-options", "GPU settings; quern bench gpu --help-all says more",
                       [&arguments = arguments](CLI::App& settings) {
                         add_strategy_options(settings, arguments.strategy, arguments.gpu.strategy_options);
-                        add_list_options(settings, arguments.gpu_memory.retention, arguments.gpu_memory.transfers);
-                        add_tails_option(settings, arguments.gpu_memory);
+                        add_ranked_list_options(settings, arguments.gpu_memory.lists);
                         add_policy_options(settings, arguments.sharing.options);
                         add_gpu_rerank_options(settings, arguments.second_stage.ranker);
                       });

@@ -47,12 +47,16 @@ namespace {
 
 constexpr double max_budget_share = 1e6;
 
-gpu::GpuMemoryOptions gpu_memory(const PlanOptions& options) {
+gpu::GpuMemoryOptions gpu_memory(const PlanOptions& options, const IndexReader& index) {
   gpu::GpuMemoryOptions memory;
   if (options.gpu_memory_bytes != 0)
     memory.bytes = options.gpu_memory_bytes;
   else
     memory.share = options.gpu_memory_share;
+  if (options.list_buffer_bytes == 0) return memory;
+  const gpu::Strategy* const wang = &gpu::strategy_named("wang");
+  memory.needs = gpu::needs_of({&wang, 1}, index.num_documents());
+  memory.list_buffer = options.list_buffer_bytes;
   return memory;
 }
 
@@ -61,7 +65,7 @@ void set_budget(const PlanOptions& options, const LogPlanner& planner, const Tak
                 quern::PlanOptions& out) {
   const CacheBlocks& blocks = planner.blocks();
   if (options.gpu_memory_bytes != 0 || options.gpu_memory_share > 0) {
-    const gpu::PlanRoom room = gpu::plan_room(planner.engine(), gpu_memory(options));
+    const gpu::PlanRoom room = gpu::plan_room(planner.engine(), gpu_memory(options, blocks.index()));
     out.budget_bytes = room.bytes;
     out.budget_rows = room.rows;
     if (room.whole_index)

@@ -38,6 +38,7 @@ ListArenas arenas_of(const MemoryDivision& division) {
   ListArenas arenas;
   arenas.words = division.lists / sizeof(std::uint32_t);
   arenas.window_words = division.windows / sizeof(std::uint32_t);
+  arenas.all_for_fronts = division.buffers_lists;
   if (!division.resident_rows) arenas.rows = std::max<std::uint64_t>(2, division.rows / block_row_bytes / 2 * 2);
   return arenas;
 }
@@ -68,23 +69,33 @@ MemoryDivision divide_memory(std::uint64_t limit, const IndexSizes& sizes, const
   }
   division.whole_index = false;
   const std::uint64_t share = share_of(sizes.lists, std::min(memory.list_share.value_or(0), 1.0));
-  const std::uint64_t needed = 2 * batch + (memory.list_share ? 2 * share : batch / 2 + min_lists);
+  std::optional<std::uint64_t> windows;
+  if (memory.list_share) windows = share;
+  if (memory.list_buffer) windows = 2 * std::min(*memory.list_buffer, limit);
+  division.buffers_lists = memory.list_buffer.has_value();
+  // Batches with list buffers run in windows, for which all rows must be resident.
+  const std::uint64_t needed = 2 * batch + windows.value_or(batch / 2) + (memory.list_share ? share : min_lists) +
+                               (division.buffers_lists ? sizes.rows : 0);
   if (const std::uint64_t least = sizes.tables + staging_buffers * min_staging + needed; least > limit)
     throw GpuOutOfMemory(
-        "{}: queries on a GPU need at least {} of its memory, including {} for per-document data, but only "
-        "{} is allowed; raise {}, or use {} cpu",
-        name, size_text(least), size_text(sizes.tables), size_text(limit), option_name<"gpu-memory">,
-        option_name<"device">);
+        "{}: queries on a GPU need at least {} of its memory, including {} for per-document data{}, but only "
+        "{} is allowed; raise {}{}, or use {} cpu",
+        name, size_text(least), size_text(sizes.tables),
+        division.buffers_lists ? fmt::format(", {} for block rows and twice the list buffer", size_text(sizes.rows))
+                               : "",
+        size_text(limit), option_name<"gpu-memory">,
+        division.buffers_lists ? fmt::format(", lower {}", option_name<"list-buffer">) : "", option_name<"device">);
   std::uint64_t left = limit - sizes.tables;
   division.staging = std::clamp(std::min(left / 64, (left - needed) / staging_buffers), min_staging, max_staging);
   left -= staging_buffers * division.staging;
-  division.resident_rows = sizes.rows <= left / 2 && sizes.rows + needed <= left;
+  division.resident_rows = division.buffers_lists || (sizes.rows <= left / 2 && sizes.rows + needed <= left);
   if (division.resident_rows) left -= sizes.rows;
   const std::uint64_t useful = needs.useful > 0 ? needs.useful : std::max(sizes.entries / useful_windows, useful_batch);
-  division.per_batch = std::clamp(left / 4, batch, std::max(batch, useful));
+  const std::uint64_t without_buffers = left - (division.buffers_lists ? *windows : 0);
+  division.per_batch = std::clamp(without_buffers / 4, batch, std::max(batch, useful));
   const std::uint64_t for_lists = memory.list_share ? share : left - 2 * division.per_batch;
   if (division.resident_rows) {
-    division.windows = memory.list_share ? share : division.per_batch / 2;
+    division.windows = windows.value_or(division.per_batch / 2);
     division.lists = memory.list_share ? share : std::min(for_lists - division.windows, sizes.lists);
   } else {
     // One and a half times the average rows of the lists that fit, since lists differ.

@@ -56,6 +56,9 @@ struct GpuMemoryOptions {
   /// For measurements: keep and copy this fraction of the coded lists, instead of what batches leave.
   std::optional<double> list_share;
   std::optional<BatchNeeds> needs;  ///< default: those of the strategy
+  /// Bytes for the lists that a batch misses, of each of two batches: a batch ends when they are full (Wang et al.
+  /// 2017, section 4.1.1). A plan then gets all of the other memory for lists.
+  std::optional<std::uint64_t> list_buffer;
   const CachePlan* plan = nullptr;  ///< fronts of lists that stay; must belong to the index
   ListRetention retention = ListRetention::lfu;
   ListTails tails = ListTails::automatic;  ///< only with a plan
@@ -89,6 +92,7 @@ struct MemoryDivision {
   std::uint64_t rows = 0;       ///< arena for rows, unless all rows stay in memory
   std::uint64_t staging = 0;    ///< of each of staging_buffers
   std::uint64_t per_batch = 0;  ///< for queries, results and the strategy, of each of two batches
+  bool buffers_lists = false;   ///< windows are as large as GpuMemoryOptions::list_buffer
 };
 
 /// The arenas for lists if the index does not fit.
@@ -96,9 +100,10 @@ struct ListArenas {
   std::uint64_t words = 0;         ///< of 32 bits, for coded words and impacts
   std::uint64_t window_words = 0;  ///< after these, for two windows
   std::uint64_t rows = 0;          ///< block rows; 0: all rows of the index are elsewhere on the GPU
+  bool all_for_fronts = false;     ///< lists that batches need have a buffer of their own
 
-  /// The part for a plan's fronts: three quarters. The rest is for lists that batches need.
-  ListArenas for_fronts() const { return {words / 4 * 3, 0, rows / 4 * 3}; }
+  /// The part for a plan's fronts: three quarters, unless it is all. The rest is for lists that batches need.
+  ListArenas for_fronts() const { return {all_for_fronts ? words : words / 4 * 3, 0, rows / 4 * 3}; }
 };
 ListArenas arenas_of(const MemoryDivision& division);
 
@@ -118,7 +123,7 @@ PinnedDivision divide_pinned(std::optional<std::uint64_t> limit);
 
 /// Divides `limit` bytes among all that the engine allocates. The whole index stays in memory if that leaves a fifth.
 /// Otherwise rows stay if they take at most half of the memory without tables, batches get a quarter of the rest each,
-/// but no more than is useful to them, windows half as much as one batch, and lists what is left.
+/// but no more than is useful to them, windows half as much as one batch or the list buffers, and lists what is left.
 /// Throws GpuOutOfMemory, with the minimum, if too little is left for one batch. `name`: the index's, for messages.
 MemoryDivision divide_memory(std::uint64_t limit, const IndexSizes& sizes, const GpuMemoryOptions& memory,
                              const std::string& name);

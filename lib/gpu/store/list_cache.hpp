@@ -98,6 +98,8 @@ class ListCache {
     return list.words.size() + (options_.with_impacts ? list.impacts.size() : 0);
   }
   std::uint64_t rows_of(const PostingList& list) const { return options_.rows > 0 ? rows_kept(list) : 0; }
+  /// Words of a list to copy: none if it is complete.
+  std::uint64_t missing_words(const PostingList& list) const { return has(list) ? 0 : words_behind_front(list); }
   std::uint64_t words_behind_front(const PostingList& list) const {
     const Entry* entry = entry_with_front(list.number);
     return words_of(list) - (entry ? entry->front.size() : 0);

@@ -70,6 +70,13 @@ void DeviceListStore::keep_plan(const CachePlan& plan, Progress& progress) {
     progress.add(lists.size());
   }
   progress.finish();
+  if (left_out > 0 && index_.division().buffers_lists)
+    throw GpuOutOfMemory(index.name() + ": " + std::to_string(left_out) + " of the plan's " +
+                         std::to_string(plan.lists.size()) + " lists do not fit in the " +
+                         size_text(arenas_of(index_.division()).words * sizeof(std::uint32_t)) +
+                         " of GPU memory that list buffers leave to plans; make the plan with the same " +
+                         option_name<"plan gpu-memory"> + " and list buffer, lower " + option_name<"list-buffer"> +
+                         ", or raise " + option_name<"gpu-memory">);
   if (left_out > 0)
     progress.warn(std::to_string(left_out) + " of the plan's " + std::to_string(plan.lists.size()) +
                   " lists do not fit in the " +

@@ -195,15 +195,21 @@ void RankingWorker::note_ends(const gpu::QueryBatch& batch, Queries queries) {
                    [&](std::size_t i) { queries[i]->end = gpu::end_of_query(batch, i, queries[i]->lists); });
 }
 
-bool RankingWorker::has_list_room(const gpu::QueryBatch& batch) {
-  if (!store_) return true;
+void RankingWorker::sum_lists(const gpu::QueryBatch& batch) {
   const gpu::ListCache& cache = store_->cache();
   if (list_sums_.lists > batch.coded.size()) list_sums_ = {};  // queries were removed again
   for (; list_sums_.lists < batch.coded.size(); ++list_sums_.lists) {
     const PostingList& list = *batch.coded[list_sums_.lists].second;
     list_sums_.words += cache.words_behind_front(list);
+    list_sums_.missing_words += cache.missing_words(list);
     list_sums_.rows += cache.rows_behind_front(list);
   }
+}
+
+bool RankingWorker::has_list_room(const gpu::QueryBatch& batch) {
+  if (!store_) return true;
+  sum_lists(batch);
+  const gpu::ListCache& cache = store_->cache();
   // The other flight's batch needs the same.
   return list_sums_.words <= cache.free_words() / num_flights && list_sums_.rows <= cache.free_rows() / num_flights;
 }
@@ -224,10 +230,24 @@ std::size_t RankingWorker::fill(unsigned number, Queries queries, bool for_windo
   list_sums_ = {};
   const gpu::QueryBatch& batch = *flight.batch;
   const std::size_t count = add_queries(*flight.batch, queries, work, [&] {
-    return for_windows ? strategy_->batch_bytes(batch, work.k) <= bytes_for_batch() : fits(number);
+    return for_windows ? strategy_->batch_bytes(batch, work.k) <= bytes_for_batch() && has_buffer_room(batch)
+                       : fits(number);
   });
   if (count == 0) throw GpuOutOfMemory("a batch has too little GPU memory even for one query");
-  return count;
+  if (!for_windows || has_buffer_room(batch)) return count;
+  // The last query is one too many.
+  if (count > 1) return fill(number, queries.first(count - 1), for_windows);
+  std::string terms;
+  for (const WeightedList& list : queries.front()->lists) terms += " " + engine_.index().term(list.list.number);
+  throw InvalidArgument("the query{} misses {} of posting lists, but a list buffer has only {}; raise {}", terms,
+                        size_text(list_sums_.missing_words * sizeof(std::uint32_t)),
+                        size_text(store_->words_per_window() * sizeof(std::uint32_t)), option_name<"list-buffer">);
+}
+
+bool RankingWorker::has_buffer_room(const gpu::QueryBatch& batch) {
+  if (!index_.division().buffers_lists) return true;
+  sum_lists(batch);
+  return list_sums_.missing_words <= store_->words_per_window();
 }
 
 bool RankingWorker::make_windows(unsigned number, Queries, std::size_t&) {

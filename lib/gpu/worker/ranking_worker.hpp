@@ -148,8 +148,12 @@ class RankingWorker final : public gpu::GpuWorker<gpu::RankingFlight> {
   /// Sums over the lists of the batch in the making.
   struct ListSums {
     std::size_t lists = 0;  ///< counted so far
-    std::uint64_t words = 0, rows = 0;
+    std::uint64_t words = 0, rows = 0, missing_words = 0;
   };
+  /// Updates list_sums_.
+  void sum_lists(const gpu::QueryBatch& batch);
+  /// Whether the list buffer holds what the batch misses, if there is a list buffer.
+  bool has_buffer_room(const gpu::QueryBatch& batch);
   /// Whether the lists of the batch in the making leave room for more. Updates list_sums_.
   bool has_list_room(const gpu::QueryBatch& batch);
   /// Whether a batch's decoded lists, its working memory and `k` results per query leave room for more queries.

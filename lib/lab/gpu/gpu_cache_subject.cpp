@@ -75,10 +75,11 @@ gpu::GpuMemoryOptions GpuCacheSubject::memory_of(const CacheSetting& setting) {
   if (setting.memory == whole_memory) return memory;
   const auto known = options_.memories.find(setting.memory);
   if (known == options_.memories.end()) throw InvalidArgument("unknown memory " + setting.memory);
-  memory = known->second;
-  memory.retention = options_.gpu.memory.retention;
-  memory.transfers = options_.gpu.memory.transfers;
-  memory.tails = gpu::ListTails::copy;  // as in the replay
+  memory = options_.gpu.memory;
+  memory.bytes = known->second.bytes;
+  memory.share = known->second.share;
+  const gpu::Strategy* const strategy = options_.gpu.strategy;
+  memory.needs = gpu::needs_of({&strategy, 1}, engine_.index().num_documents());
   memory.plan = plans_.plan(setting, memory);
   return memory;
 }
