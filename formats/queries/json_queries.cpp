@@ -41,6 +41,14 @@ std::string keys_of(const simdjson::dom::object& object) {
   return keys + (count > max_keys ? ", ..." : "");
 }
 
+/// The only key of an object whose value is an array of objects, such as the queries; empty for other objects.
+std::string_view key_of_array(const simdjson::dom::object& object) {
+  simdjson::dom::array array;
+  if (object.size() != 1) return {};
+  const simdjson::dom::key_value_pair member = *object.begin();
+  return member.value.get(array) == simdjson::SUCCESS && array.at(0).is_object() ? member.key : std::string_view();
+}
+
 [[noreturn]] void refuse(std::string_view what, std::string_view why) { throw InvalidArgument("{}: {}", what, why); }
 
 void refuse_repeated(const std::vector<QueryTerm>& terms, std::string_view what) {
@@ -108,10 +116,15 @@ simdjson::dom::object JsonQueries::parse(std::string_view line, std::uint64_t nu
 std::string_view JsonQueries::id_of(const simdjson::dom::object& object, std::uint64_t number) {
   simdjson::dom::element id;
   std::string_view text;
-  if (first_of(object, id_keys_).get(id))
+  if (first_of(object, id_keys_).get(id)) {
+    if (const std::string_view array = key_of_array(object); !array.empty())
+      fail_at_line(name_, number,
+                   fmt::format("has no \"{}\", but the array {}; make a file of that array, for example with jq .{}",
+                               id_keys_.front(), quoted_start(array), array));
     fail_at_line(name_, number,
                  fmt::format("has no \"{}\", but the keys {}; name the id's with {}", id_keys_.front(), keys_of(object),
                              option_name<"id-field">));
+  }
   if (id.get(text) == simdjson::SUCCESS) {
     text = trim(text);
   } else if (id.is_int64() || id.is_uint64()) {

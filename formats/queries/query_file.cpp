@@ -119,12 +119,13 @@ bool nearly_all(std::uint64_t fitting, std::uint64_t lines) { return lines >= 10
 /// The first format that fits all lines.
 const LineFormat& detect_line_format(std::string_view text, const QueryLayout& layout, std::string_view name,
                                      const TextRelease& release) {
-  std::uint64_t num_lines = 0;
+  std::uint64_t num_lines = 0, first_line = 0;
   std::uint64_t fitting[num_detected_formats] = {}, first_misfit[num_detected_formats] = {};
   std::ptrdiff_t fewest_tabs = std::numeric_limits<std::ptrdiff_t>::max();
   QueryLines lines(text, layout, name, release);
   for (std::string_view line; lines.next(line); ++num_lines) {
     const std::string_view columns = trim(line);
+    if (num_lines == 0) first_line = lines.number();
     fewest_tabs = std::min(fewest_tabs, std::count(columns.begin(), columns.end(), '\t'));
     for (std::size_t i = 0; i < num_detected_formats; ++i)
       if (fits(line_formats[i], line))
@@ -134,10 +135,12 @@ const LineFormat& detect_line_format(std::string_view text, const QueryLayout& l
   }
   std::size_t i = 0;
   for (; fitting[i] != num_lines; ++i) {
-    if (!nearly_all(fitting[i], num_lines)) continue;
+    // Plain text doesn't begin with a whole JSON object.
+    const bool begins_as_json = line_formats[i].format == QueryFormat::jsonl && first_misfit[i] > first_line;
+    if (!begins_as_json && !nearly_all(fitting[i], num_lines)) continue;
     throw InvalidArgument(
-        "{}, line {}: is not {}, as nearly all other lines are; correct the line, or name the file's format with {}",
-        name, first_misfit[i], line_formats[i].wanted, option_name<"queries-format">);
+        "{}, line {}: is not {}, as other lines are; correct the line, or name the file's format with {}", name,
+        first_misfit[i], line_formats[i].wanted, option_name<"queries-format">);
   }
   const QueryFormat found = line_formats[i].format;
   const int expected_tabs = found == QueryFormat::tsv ? 1 : 0;
@@ -188,17 +191,21 @@ class LineQueries {
   std::string own_id_;
 };
 
+constexpr std::string_view id_columns[] = {"id", "qid", "number", "num", "topic"};
+constexpr std::string_view text_columns[] = {"query", "text", "title", "question", "content", "description"};
+
+/// Whether a column or key has one of `names`, or ends with it, like "query_id".
+bool is_named(std::string_view column, std::span<const std::string_view> names) {
+  column.remove_prefix(column.find_last_of("_-.") + 1);  // npos + 1 is 0
+  return std::any_of(names.begin(), names.end(),
+                     [column](std::string_view name) { return equals_ignoring_case(column, name); });
+}
+
 /// Whether the first line of a TSV file names its columns, as pandas writes them.
 bool is_heading(const LineFormat& format, std::string_view line) {
-  constexpr std::string_view ids[] = {"id", "_id", "qid", "query_id", "query-id", "topic", "topic_id"};
-  constexpr std::string_view texts[] = {"query", "text", "title", "question"};
-  const auto is_one_of = [](const auto& names, std::string_view column) {
-    return std::any_of(std::begin(names), std::end(names),
-                       [&](std::string_view name) { return equals_ignoring_case(column, name); });
-  };
   LineParts columns;
-  return format.format == QueryFormat::tsv && format.split(line, columns) && is_one_of(ids, columns.id) &&
-         is_one_of(texts, columns.text);
+  return format.format == QueryFormat::tsv && format.split(line, columns) && is_named(columns.id, id_columns) &&
+         is_named(columns.text, text_columns);
 }
 
 void for_each_line(std::string_view text, LineQueries& queries, const QueryLayout& layout, std::string_view name,
@@ -255,6 +262,33 @@ char first_character(std::string_view text) {
   return found == text.end() ? '\0' : *found;
 }
 
+/// Whether a line of YAML begins an object or a list: "- id: 1", "queries:".
+bool is_yaml(std::string_view line) {
+  const bool is_item = line.starts_with("- ");
+  if (is_item) line = trim(line.substr(2));
+  LineParts member;
+  if (!split_colon(line, member)) return line == "---";
+  const std::string_view key = member.id;
+  const bool is_known = is_named(key, id_columns) || is_named(key, text_columns) || key == "queries" || key == "topics";
+  return (is_item || is_known) && is_single_word(member) && (line.ends_with(':') || line[line.find(':') + 1] == ' ');
+}
+
+/// The kind of a file whose records end with a line "/", like NPL's, or whose lines all begin with numbers, like
+/// Terrier's; empty for others.
+std::string_view kind_of_records(std::string_view text, const TextRelease& release) {
+  constexpr std::uint64_t first_lines = 100;
+  bool are_numbered = true;
+  std::uint64_t count = 0;
+  std::string_view line, previous;
+  for (LineReader lines(text, release); (are_numbered || count < first_lines) && lines.next(line); ++count) {
+    if (trim(line) == "/") return "records that end with /, like NPL's";
+    const std::string_view number = next_word(line);
+    are_numbered = are_numbered && !trim(line).empty() && number != std::exchange(previous, number) &&
+                   std::all_of(number.begin(), number.end(), is_ascii_digit);
+  }
+  return are_numbered && count > 1 ? "lines \"id query\"; id<TAB>query and id:query are read" : "";
+}
+
 /// Refuses a file that `auto` would read as lines, although it looks like markup: each of its lines would silently be a
 /// query.
 void refuse_markup(std::string_view text, std::string_view name, const TextRelease& release) {
@@ -263,10 +297,12 @@ void refuse_markup(std::string_view text, std::string_view name, const TextRelea
   if (!lines.next(line)) return;
   line = trim(line);
   const char first = line.front();
-  std::string_view kind;
+  std::string_view kind = kind_of_records(text, release);
+  if (is_yaml(line)) kind = "YAML";
   if (first == '<') kind = "markup without topics in <top>, <topic> or <query>";
   if (first == '{') kind = "JSON with more than a line per object; one per line or an array of objects are read";
-  if (line.starts_with(".I ") || line.starts_with(".I\t")) kind = "text of SMART, like CACM's";
+  if (starts_with_ignoring_case(line, ".i ") || starts_with_ignoring_case(line, ".i\t"))
+    kind = "text of SMART, like CACM's";
   if (name.find(".csv") != std::string_view::npos) kind = "comma-separated values; id<TAB>query is read";
   const TopicMarkup* markup = kind.empty() ? find_topic_markup(text, QueryFormat::automatic, release) : nullptr;
   if (markup != nullptr && (markup->format == QueryFormat::trec || markup->topic_tag == "topic"))
@@ -313,6 +349,10 @@ QueryFormat for_each_query(std::string_view bytes, const QueryLayout& layout, st
   if (automatic && markup == nullptr)
     found.format = first == '[' ? QueryFormat::jsonl : detect_line_format(text, layout, name, release).format;
   if (automatic && found.format == QueryFormat::lines) refuse_markup(text, name, release);
+  if (automatic && found.format == QueryFormat::tsv && first == '"')
+    throw InvalidArgument(
+        "{}: has columns in quotation marks; id<TAB>query is read without them: remove them, or use {} tsv", name,
+        option_name<"queries-format">);
 
   std::uint64_t queries = 0;
   const QueryVisitor visit_query = [&](std::string_view id, std::string_view query) {

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "quern/formats/queries/query_file.hpp"
 #include "quern/formats/tables/text_lines.hpp"
@@ -183,27 +184,60 @@ class TopicReader {
  private:
   /// Where the text between tags goes: nowhere, to the id, or to those of query_tags_.
   static constexpr std::size_t nowhere = std::string_view::npos, to_id = nowhere - 1;
-  static constexpr std::size_t max_named_tags = 10;
+  static constexpr std::size_t max_named_tags = 10, max_containers = 64;
+
+  /// A tag that may contain others, and what the topic had before it.
+  struct Container {
+    std::string tag;
+    std::vector<bool> has_query;  ///< each of query_tags_
+    bool has_id, has_tags;        ///< has_tags: others opened in it
+  };
 
   void take(const SgmlTag& tag) {
-    if (tag.name.empty()) return add_cdata(text_.substr(tag.begin, tag.end - tag.begin));
+    if (tag.name.empty()) return take_section(text_.substr(tag.begin, tag.end - tag.begin));
     if (is_one_of(tag.name, inline_tags)) return;
     if (is_one_of(tag.name, line_tags)) {
       if (open_ != nowhere) field_ += ' ';
       return;
     }
     close_field();
+    const bool is_empty_element = text_.substr(0, tag.end).ends_with("/>");
     if (equals_ignoring_case(tag.name, markup_.topic_tag)) {
       has_closed_topics_ = has_closed_topics_ || (inside_ && tag.closing);
       finish_topic();
       if (tag.closing) return;
       start_topic(tag);
-      if (text_.substr(0, tag.end).ends_with("/>")) finish_topic();  // an empty XML element
+      if (is_empty_element) finish_topic();
     } else if (tag.closing) {
+      leave(tag.name);
       open_directly();
     } else {
+      enter(tag.name, is_empty_element);
       open_field(tag);
     }
+  }
+
+  /// Remembers what the topic has before a tag.
+  void enter(std::string_view tag, bool is_empty_element) {
+    if (!containers_.empty()) containers_.back().has_tags = true;
+    if (!inside_ || is_empty_element || containers_.size() == max_containers) return;
+    containers_.push_back({std::string(tag), {}, !id_.empty(), false});
+    for (const std::optional<std::string>& query : queries_) containers_.back().has_query.push_back(query.has_value());
+  }
+
+  /// Closes a tag. What a tag with others in it gave is forgotten, unless tags are named: a subtopic's query isn't the
+  /// topic's.
+  void leave(std::string_view tag) {
+    const auto found = std::find_if(containers_.rbegin(), containers_.rend(), [&](const Container& container) {
+      return equals_ignoring_case(container.tag, tag);
+    });
+    if (found == containers_.rend()) return;
+    if (found->has_tags) {
+      if (!found->has_id && layout_.id_field.empty()) id_.clear();
+      for (std::size_t i = 0; i < queries_.size() && layout_.text_fields.empty(); ++i)
+        if (!found->has_query[i]) queries_[i].reset();
+    }
+    containers_.erase(std::prev(found.base()), containers_.end());
   }
 
   void start_topic(const SgmlTag& tag) {
@@ -211,13 +245,15 @@ class TopicReader {
     begin_ = tag.begin;
     queries_.assign(query_tags_.size(), std::nullopt);
     tags_.clear();
+    containers_.clear();
     has_unknown_tags_ = has_id_tag_ = false;
     id_.clear();
+    const std::string_view attributes = in_utf8(tag.attributes);
     if (!layout_.id_field.empty()) {
-      id_ = attribute_text(tag.attributes, layout_.id_field);
+      id_ = attribute_text(attributes, layout_.id_field);
     } else {
       for (const std::string_view attribute : id_attributes)
-        if (id_.empty()) id_ = attribute_text(tag.attributes, attribute);
+        if (id_.empty()) id_ = attribute_text(attributes, attribute);
     }
     open_directly();
   }
@@ -269,7 +305,7 @@ class TopicReader {
   void add_to_field(std::size_t end) {
     if (open_ == nowhere) return;
     check_field(end - text_begin_);
-    append_without_references(text_.substr(text_begin_, end - text_begin_), field_);
+    append_without_references(in_utf8(text_.substr(text_begin_, end - text_begin_)), field_);
   }
 
   /// `more` is the number of bytes to add to the open field.
@@ -283,12 +319,25 @@ class TopicReader {
     fail_at_line(name_, line_number_at(text_, begin_, release_), "the topic that begins here " + why);
   }
 
-  /// Handles sections without a name: CDATA is text; comments and declarations are ignored.
-  void add_cdata(std::string_view section) {
-    if (open_ == nowhere || section.substr(0, cdata_begin.size()) != cdata_begin) return;
+  /// Handles sections without a name: XML's declaration may name an encoding, and CDATA is text; comments and other
+  /// declarations are ignored.
+  void take_section(std::string_view section) {
+    if (section.starts_with("<?xml ")) charset_ = sgml_attribute(section, "encoding");
+    if (open_ == nowhere || !section.starts_with(cdata_begin)) return;
     section.remove_prefix(cdata_begin.size());
     check_field(section.size());
-    field_ += section.substr(0, section.rfind(cdata_end));
+    field_ += in_utf8(section.substr(0, section.rfind(cdata_end)));
+  }
+
+  /// Text of the file, converted from the encoding that the file declares; valid until the next call.
+  std::string_view in_utf8(std::string_view text) {
+    if (charset_.empty() || is_valid_utf8(text)) return text;
+    CharsetConverter converter(charset_);
+    if (!converter.converts()) return text;
+    converted_.clear();
+    converter.append(text, converted_);
+    converter.finish(converted_);
+    return converted_;
   }
 
   void close_field() {
@@ -328,7 +377,10 @@ class TopicReader {
     if (tags.is_whole_topic && has_more) refuse_without_query();
     if (markup_.topic_tag != "query" || tags.tags.front() != "text") return **found;
     const std::string_view words = without_combine(**found);
-    if (const std::string_view name = indri_operator(words); !name.empty())
+    std::string_view name = indri_operator(words);
+    if (equals_ignoring_case(name, "#combine"))
+      if (const auto inner = indri_operator(words.substr(words.find('(') + 1)); !inner.empty()) name = inner;
+    if (!name.empty())
       fail(fmt::format("has the operator {} of Indri, which Quern does not read; write its words alone", name));
     return words;
   }
@@ -339,15 +391,18 @@ class TopicReader {
                        option_name<"text-field">));
     std::string tags;
     for (const std::string& tag : tags_) tags += (tags.empty() ? "" : ", ") + tag;
-    fail(fmt::format("has no query in one of the usual tags, but the tags {}; name the query's with {}", tags,
-                     option_name<"text-field">));
+    fail(fmt::format("has no query in one of {}, but the tags {}; name the query's with {}",
+                     layout_.text_fields.empty()
+                         ? "the usual tags"
+                         : fmt::format("the named tags ({})", fmt::join(layout_.text_fields, ", ")),
+                     tags, option_name<"text-field">));
   }
 
   std::string_view text_;
   const TopicMarkup& markup_;
   QueryLayout layout_;  ///< names in lower case
   std::vector<QueryTags> query_tags_;
-  std::string_view name_;
+  std::string_view name_, charset_;
   const QueryVisitor& visit_;
   const TextRelease& release_;
   bool inside_ = false;
@@ -356,9 +411,11 @@ class TopicReader {
   std::size_t text_begin_ = 0;  ///< of the text after the last tag
   std::size_t open_ = nowhere;
   std::string field_;  ///< text of the open field so far
+  std::string converted_;
   std::string id_;
   std::vector<std::optional<std::string>> queries_;  ///< of each of query_tags_
   std::vector<std::string> tags_;                    ///< the topic's first ones, for messages
+  std::vector<Container> containers_;                ///< tags of the topic that no other has closed
   bool has_unknown_tags_ = false, has_id_tag_ = false;
 };
 

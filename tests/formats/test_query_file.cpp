@@ -149,6 +149,13 @@ TEST_CASE("All lines decide the format, not only the first", "[format][query_fil
     CHECK(automatic("1\tmill\tstone\n2\tgrit\n").queries == Queries{{"1", "mill\tstone"}, {"2", "grit"}});
   }
   SECTION("columns may have a heading, and commas don't separate them") {
+    for (const char* heading :
+         {"query_id\tquery_text", "number\ttitle", "tweet_id\ttweet_content", "topic-id\tQuestion"})
+      CHECK(automatic(std::string(heading) + "\n7\tmill\n").queries == Queries{{"7", "mill"}});
+    CHECK(automatic("covid\tquery\n7\tmill\n").queries.size() == 2);
+    const std::string_view quoted = "\"qid\"\t\"query\"\n\"7\"\t\"water mill\"\n";
+    CHECK(complaint(quoted).find("test.queries: has columns in quotation marks") == 0);
+    CHECK(parse_queries(quoted, QueryFormat::tsv, "test.queries").queries.size() == 2);
     CHECK(automatic("\nquery_id\tQuery\n7\tmill\n").queries == Queries{{"7", "mill"}});
     CHECK(automatic("id\ttitle track\n").queries == Queries{{"id", "title track"}});
     CHECK(automatic("7\tmill\nqid\tquery\n").queries == Queries{{"7", "mill"}, {"qid", "query"}});
@@ -164,13 +171,18 @@ TEST_CASE("All lines decide the format, not only the first", "[format][query_fil
           "<sessiontrack2012>\n<session num='1'><topic num='2'><title>mills</title></topic></session>\n",
           "<DOC>\n<DOCNO>1</DOCNO>\nmills\n</DOC>\n", "{\n  \"id\": 1,\n  \"text\": \"mills\"\n}\n",
           "<200>What mills grind?\n", "<DOC 1>\nmills\n</DOC>\n", "# by hand\n<top>\n<num> 1\n<title> mills\n</top>\n",
-          "Topics\n<topic number='1'><query>mills</query></topic>\n"}) {
+          "Topics\n<topic number='1'><query>mills</query></topic>\n", ".i 1\n.w\nmills\n",
+          "301 water mills\n302 bread\n", "1\nMILLS\n/\n2\nBREAD\n/\n", "- id: 1\n  text: mills\n",
+          "topics:\n- mills\n", "id: x\ntext: mills\n", "---\nmills\n"}) {
       INFO(bytes);
       CHECK(complaint(bytes).find("test.queries, line 1: ") == 0);
       CHECK(complaint(bytes).find(option_name<"queries-format">) != std::string::npos);
       CHECK(parse_queries(bytes, QueryFormat::lines, "test.queries").format == QueryFormat::lines);
     }
     CHECK(automatic("mills\n<b> bread\n[oats]\n{\n").format == QueryFormat::lines);
+    for (const char* plain :
+         {"7 mills\n", "7 mills\n7 dwarfs\n", "7 mills\nbread\n", "1984\n2001\n", "- mills\n- oats\n", "hot: mills\n"})
+      CHECK(automatic(plain).format == QueryFormat::lines);
     CHECK(automatic("1\t<b> bread\n").format == QueryFormat::tsv);
   }
 }
@@ -179,6 +191,9 @@ TEST_CASE("A log with one odd line in a hundred is refused, with the line", "[fo
   CHECK(complaint(log_with_odd_line(200, 150, "no id here\n")).find("line 150") != std::string::npos);
   CHECK(complaint(log_with_odd_line(200, 150, "no id here\n")).find(option_name<"queries-format">) !=
         std::string::npos);
+  for (const char* rest : {"{\"_id\":\"6\",\"te", "mills\n"})
+    CHECK(complaint("{\"id\":1,\"text\":\"mill\"}\n{\"id\":2,\"text\":\"mill\"}\n" + std::string(rest))
+              .find("test.queries, line 3: is not a JSON object, as other lines are") == 0);
   // Few lines say too little: the file is read as it stands.
   CHECK(automatic(log_with_odd_line(99, 50, "no id here\n")).format == QueryFormat::lines);
   CHECK(automatic(log_with_odd_line(100, 101, "")).format == QueryFormat::colon);
@@ -310,6 +325,9 @@ TEST_CASE("Arrays of JSON objects are read, and keys can be named", "[format][qu
   }
   CHECK(complaint("{\"1\": {\"title\": \"mill\"}, \"2\": {\"title\": \"wheel\"}}\n").find("the keys '1', '2'") !=
         std::string::npos);
+  CHECK(complaint("{\"queries\": [{\"number\": \"301\", \"text\": \"mill\"}]}\n") ==
+        "test.queries, line 1: has no \"_id\", but the array 'queries'; make a file of that array, for example with jq "
+        ".queries");
   const std::string questions = "{\"question_id\": 7, \"question\": \"Who mills?\", \"hint\": \"water\"}\n";
   CHECK(complaint(questions) ==
         "test.queries, line 1: has no \"_id\", but the keys 'question_id', 'question', 'hint'; "

@@ -59,10 +59,55 @@ TEST_CASE("Web track topics are read past comments, CDATA and a document type", 
       "<topic type='faceted' number = '1'>\n<query>\n obama   family\n tree </query>\n"
       "<subtopic number=\"4\"><query>no</query></subtopic></topic>\n"
       "<topic id=2><query><![CDATA[a &amp; c]]> &eacute;</query></topic>\n"
+      "<topic number='5'><query><![CDATA[a <b> c]]></query></topic>"
+      "<topic number='6'><title>x <![CDATA[age > 60 & <topic number='0'> AT&T]]> y</title></topic>"
+      "<topic number='7'><query><![CDATA[x]]]]><![CDATA[>]]></query></topic>"
       "<topic number=\"3\"><title>only a title</title></topic><topic number=\"4\"><query/></topic></t>");
   CHECK(found.format == QueryFormat::webtrack);
-  CHECK(found.queries ==
-        Queries{{"1", "obama family tree"}, {"2", "a &amp; c \xc3\xa9"}, {"3", "only a title"}, {"4", ""}});
+  CHECK(found.queries == Queries{{"1", "obama family tree"},
+                                 {"2", "a &amp; c \xc3\xa9"},
+                                 {"5", "a <b> c"},
+                                 {"6", "x age > 60 & <topic number='0'> AT&T y"},
+                                 {"7", "x]]>"},
+                                 {"3", "only a title"},
+                                 {"4", ""}});
+}
+
+TEST_CASE("What tags within a topic's tags hold is not the topic's", "[format][query_file][reports]") {
+  const auto topic = [](const std::string& content) {
+    return "<topics>\n<topic number='1'>" + content + "</topic></topics>";
+  };
+  for (const char* content : {"<description>all mills</description><subtopic id='1.1'><passage id='1'><text>passage "
+                              "words</text></passage></subtopic>",
+                              "<description>all mills</description><subtopic number='1'><query>sub</query></subtopic>",
+                              "<example><title>Example</title><text>ex</text></example><description>all "
+                              "mills</description>",
+                              "<doc><num>7</num><query>Example</query></doc><query>all mills</query>",
+                              "<query>all mills</query><doc><query>Example</query></doc>"})
+    CHECK(automatic(topic(content)).queries == Queries{{"1", "all mills"}});
+  // Tags that are not closed contain none.
+  CHECK(automatic("<top><num>1<title>mills<desc>of <narr>x</narr></top>").queries == Queries{{"1", "mills"}});
+  CHECK(automatic("<topics><topic><doc><id>7</id></doc><num>1</num><title>mills</title></topic></topics>").queries ==
+        Queries{{"1", "mills"}});
+  QueryLayout named;
+  named.text_fields = {"query"};
+  for (const char* content :
+       {"<subtopic number='1'><query>sub</query></subtopic>", "<title><query>sub</query></title>"}) {
+    CHECK(complaint(topic(content)).find("line 2: the topic that begins here has no query in one of the usual tags") !=
+          std::string::npos);
+    CHECK(parse_queries(topic(content), named, "test.queries").queries == Queries{{"1", "sub"}});
+  }
+  CHECK(complaint(topic("<title>water <place>Norfolk</place> mill</title>")).find("'title', 'place'") !=
+        std::string::npos);
+}
+
+TEST_CASE("Topics are read in the encoding that XML declares", "[format][query_file][reports]") {
+  const std::string rest =
+      "?><topics><topic number=\"\xe9\"><query>caf\xe9 &eacute;</query></topic><topic number='2'>"
+      "<title><![CDATA[\xfc]]> caf\xc3\xa9</title></topic></topics>";
+  CHECK(automatic("<?xml version=\"1.0\" encoding=\"ISO-8859-1\"" + rest).queries ==
+        Queries{{"\u00e9", "caf\u00e9 \u00e9"}, {"2", "\u00fc caf\u00e9"}});
+  CHECK(automatic("<?xml version=\"1.0\" encoding=\"UTF-8\"" + rest).queries.at(0).text == "caf\xe9 \u00e9");
 }
 
 TEST_CASE("Topics of all tracks have the queries that their tags hold", "[format][query_file][reports]") {
@@ -154,13 +199,17 @@ TEST_CASE("A topic without a known query is refused with its tags, and read by a
   CHECK(complaint(noted).find("'note'") != std::string::npos);
   CHECK(parse_queries(noted, named({"topic"}), "test.queries").queries == Queries{{"1", "miller"}});
   CHECK(parse_queries(noted, named({"topic", "note"}), "test.queries").queries == Queries{{"1", "miller dust"}});
-  CHECK(complaint(noted, named({"title"})).find("'note'") != std::string::npos);
+  CHECK(complaint(noted, named({"title", "gist"}))
+            .find("has no query in one of the named tags (title, gist), but the "
+                  "tags 'note'") != std::string::npos);
   CHECK(complaint("<topic number='1'>miller<disease>dust</disease></topic>").find("'disease'") != std::string::npos);
   const std::string french = "<topic lang='fr' code='7'><title>moulin</title><gist>eau</gist></topic>";
   CHECK(complaint(french).find("has no number") != std::string::npos);
   CHECK(parse_queries(french, named({"title", "gist"}, "code"), "test.queries").queries ==
         Queries{{"7", "moulin eau"}});
   CHECK(parse_queries(french, named({}, "gist"), "test.queries").queries == Queries{{"eau", "moulin"}});
+  CHECK(complaint("<query><number>1</number><text>#combine(water #1(mill wheel))</text></query>")
+            .find("the operator #1 of Indri") != std::string::npos);
   for (const char* text : {"#weight(2 water 1 mill)", "#combine(#1(water mill) wheel)", "#combine[title](mill)",
                            "#combine(mill.(title))", "#uw8(water mill)"}) {
     INFO(text);
@@ -172,7 +221,8 @@ TEST_CASE("A topic without a known query is refused with its tags, and read by a
 
 TEST_CASE("Tags are found wherever they stand in a long file of topics", "[format][query_file]") {
   const std::string blanks(std::size_t{1} << 20, ' ');
-  for (const std::string& filling : {blanks, "<!--" + blanks.substr(100) + "-->", "<narr>" + blanks, "<a " + blanks}) {
+  for (const std::string& filling : {blanks, "<!--" + blanks.substr(100) + "-->", "<narr>" + blanks, "<a " + blanks,
+                                     "<![CDATA[" + blanks.substr(100) + "]]>"}) {
     std::string text;
     Queries wanted;
     // Windows end within a tag, before it and after it.
