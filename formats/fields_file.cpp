@@ -10,7 +10,7 @@
 namespace quern {
 
 FieldsReader FieldsReader::open_beside(const IndexReader& index) {
-  const std::string remedy = std::string("build the index again with ") + option_name<"keep-fields">;
+  const std::string remedy = std::string("build the index again with ") + option_name<"index keep-fields">;
   FieldsReader fields = open(existing_member_path(index.name(), fields_member, remedy));
   fields.check_belongs_to(index);
   return fields;

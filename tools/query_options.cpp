@@ -175,6 +175,7 @@ std::optional<api::Filter> open_filter(const std::optional<std::string>& filter,
   if (!filter) return std::nullopt;
   const bool is_list = filter->starts_with('@');
   const std::string list = is_list ? filter->substr(1) : std::string();
+  if (is_list && list.empty()) throw usage_error("--filter @: the name of a list is missing, as in @docnos.txt");
   if (list == "-" && queries == "-")
     throw usage_error("--filter @- and queries can't both be read from standard input");
   const api::Work work = make_work(options, resources);

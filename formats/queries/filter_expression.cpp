@@ -171,6 +171,8 @@ class FilterParser {
     while (end < text_.size() && !ends_value(text_[end])) ++end;
     if (end == at_) fail("expected a value; put it in quotes if it contains other characters");
     const std::string_view word = text_.substr(at_, end - at_);
+    if (word.find_first_of("=<>") == 0)
+      fail("a value that begins with =, < or > needs quotes; the operators are = != < <= > >= ^=");
     comparison.texts.emplace_back(word);
     if (const auto number = filter_number(word)) comparison.numbers.push_back(*number);
     comparison.has_true |= word == "true";

@@ -101,6 +101,8 @@ class FilterEvaluation {
     if (comparison.field == "url") return {Source::Kind::url, 0};
     if (fields_ != nullptr)
       if (const auto field = fields_->find(comparison.field)) return {Source::Kind::field, *field};
+    // Names the file that is missing.
+    if (fields_ == nullptr && !index_.manifest().field_names.kept.empty()) FieldsReader::open_beside(index_);
     std::string known = "docno, url";
     if (fields_ != nullptr)
       for (const std::string& name : fields_->manifest().names) known += ", " + name;

@@ -72,6 +72,18 @@ TEST_CASE("wrong filters are refused with their name and position", "[cli][filte
   CHECK(run_quern({"query", files.index, "-q", "-", "--filter", "@-"}).exit_status == 2);
 }
 
+TEST_CASE("a filter names the file that is missing", "[cli][filter][reports]") {
+  const FilterFiles files;
+  std::filesystem::remove(files.index + "/fields.quern");
+  const RunOutcome lost = run_quern({"query", files.index, "--query", "mill", "--filter", "year=1900"});
+  CHECK(lost.exit_status == 1);
+  CHECK(contains(lost.err, "no file fields.quern next to it"));
+  CHECK(files.docnos("docno=a") == "a");
+  const RunOutcome unnamed = run_quern({"query", files.index, "--query", "mill", "--filter", "@"});
+  CHECK(unnamed.exit_status == 2);
+  CHECK(contains(unnamed.err, "--filter @: the name of a list is missing"));
+}
+
 TEST_CASE("kept fields go through parse and build, verify and inspect, and settings", "[cli][filter]") {
   const FilterFiles files;
   const std::string collection = files.folder.path("collection"), built = files.folder.path("built");

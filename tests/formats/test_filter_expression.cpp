@@ -87,7 +87,10 @@ TEST_CASE("errors in filters name the position and the expected word", "[filter]
   CHECK_THAT(wrong(""), Contains("at its end: expected a field name"));
   CHECK_THAT(wrong("lang"), Contains("at its end: expected one of = != <"));
   CHECK_THAT(wrong("lang="), Contains("at its end: expected a value"));
-  CHECK_THAT(wrong("lang==en"), Contains("nothing"));  // the value =en
+  CHECK_THAT(wrong("lang==en"), Contains("at byte 6, '=en': a value that begins with =, < or > needs quotes"));
+  CHECK_THAT(wrong("n<>1"), Contains("at byte 3, '>1': a value that begins with") && Contains("= !="));
+  CHECK_THAT(wrong("n in (1, <2)"), Contains("at byte 10, '<2)': a value that begins with"));
+  CHECK(wrong("lang='=en' and url^=\"<\"") == "nothing");
   CHECK_THAT(wrong("lang=en date=1"), Contains("at byte 9, 'date=1': expected 'and', 'or' or the end"));
   CHECK_THAT(wrong("(lang=en"), Contains("at its end: expected ')', 'and' or 'or'"));
   CHECK_THAT(wrong("lang=en)"), Contains("at byte 8, ')'"));
