@@ -230,10 +230,17 @@ void append_text(std::string& out, std::string_view qid, std::string_view query_
   append_results_table(out, qid, query_text, piece);
 }
 
-/// Scores of other programs may exceed float's range: they become 0 or infinite.
+/// A number without the plus sign that it may have, which parse_number() doesn't take.
+std::string_view without_plus(std::string_view word) {
+  return word.size() > 1 && word[0] == '+' && word[1] != '-' ? word.substr(1) : word;
+}
+
+/// Scores of other programs may exceed the range of their type: they become 0 or infinite.
 bool read_score(std::string_view word, RunLineText& entry) {
-  if (!word.empty() && word.front() == '+') word.remove_prefix(1);
-  if (!parse_number(word, entry.double_score)) return false;
+  word = without_plus(word);
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), entry.double_score);
+  if (end != word.data() + word.size() || error == std::errc::invalid_argument) return false;
+  if (error == std::errc::result_out_of_range) entry.double_score = std::strtod(std::string(word).c_str(), nullptr);
   if (!parse_number(word, entry.score)) entry.score = static_cast<float>(entry.double_score);
   return true;
 }
@@ -251,6 +258,11 @@ struct LineColumns {
     Number number = 0;
     return parse_number(text[column], number);
   }
+  /// Whether all columns are names.
+  bool is_heading() const {
+    const auto has_digit = [](std::string_view word) { return std::any_of(word.begin(), word.end(), is_ascii_digit); };
+    return count >= 3 && std::none_of(text, text + count, has_digit);
+  }
 };
 
 /// What a line that isn't a judgement, or not of a run, is likely to be; empty if unknown.
@@ -258,6 +270,13 @@ std::string_view likely_kind(const LineColumns& line) {
   const bool has_whole_third = line.has_number<std::int64_t>(2), has_whole_fourth = line.has_number<std::int64_t>(3),
              has_fifth = line.has_number<double>(4);
   if (line.text[0].starts_with('{') || line.text[0].starts_with('[')) return "JSON";
+  if (line.text[0].starts_with("\xff\xfe") || line.text[0].starts_with("\xfe\xff"))
+    return "text in UTF-16; convert it to UTF-8 first, for example with iconv";
+  if (line.count == 1 && std::count(line.text[0].begin(), line.text[0].end(), ',') > 1)
+    return "comma-separated values; write blanks in place of the commas";
+  if (line.is_heading())
+    return "a heading; remove it, or with three columns write \"query-id corpus-id score\", as in BEIR's judgements";
+  if (line.text[4].starts_with('#')) return "judgements with a comment; remove it, or give it a line of its own";
   if (line.count >= 6 && has_whole_fourth && has_fifth)
     return "a run; if judgements and run are in each other's place, swap them";
   if (line.count == 5 && line.text[1] == "Q0" && has_whole_fourth && has_fifth)
@@ -266,11 +285,16 @@ std::string_view likely_kind(const LineColumns& line) {
     return "prels, \"qid docno relevance method probability\"; make qrels of its first three columns";
   if (line.count == 5 && line.has_number<std::int64_t>(4))
     return "judgements of several judges or strata, or preferences; make \"qid 0 docno relevance\" of it";
+  if (line.count == 4 && has_whole_fourth && !line.has_number<std::int32_t>(3))
+    return "judgements with a relevance of more than 32 bits; make a smaller number of it";
   if (line.count == 4 && has_whole_fourth)
     return "judgements; if judgements and run are in each other's place, swap them";
   if (line.count == 4 && line.has_number<double>(3)) return "judgements with decimals; make whole numbers of them";
-  if (line.count == 3 && line.text[2].size() == 2 && line.text[2][0] == 'L')
+  if (line.count >= 3 && line.count <= 4 && line.text[line.count - 1].size() == 2 &&
+      line.text[line.count - 1][0] == 'L')
     return "judgements of NTCIR; make \"qid 0 docno relevance\" of \"qid docno Lrelevance\"";
+  if (line.count == 4 && !line.text[3].starts_with('#'))
+    return "judgements whose relevance is not a decimal number; make whole numbers of it";
   if (line.count == 3 && has_whole_third)
     return "a run of MS MARCO, \"qid docno rank\", or judgements of BEIR without their heading "
            "\"query-id corpus-id score\"";
@@ -297,7 +321,8 @@ RunLineText read_run_line(std::string_view line, std::string_view name, std::uin
   const std::string_view rank = next_word(line), score = next_word(line);
   entry.tag = next_word(line);
   if (entry.tag.empty()) refuse_columns(whole, "qid Q0 docno rank score tag", name, number);
-  if (!parse_number(rank, entry.rank)) fail_at_line(name, number, "the fourth column, the rank, is not a number");
+  if (!parse_number(without_plus(rank), entry.rank) || entry.rank != std::floor(entry.rank))
+    fail_at_line(name, number, "the fourth column, the rank, is not a whole number");
   if (!read_score(score, entry)) fail_at_line(name, number, "the fifth column, the score, is not a number");
   return entry;
 }
@@ -378,7 +403,7 @@ void read_qrels(ByteSource& source, const std::function<void(const JudgementLine
     judgement.qid = next_word(rest);
     if (!three_columns) next_word(rest);
     judgement.docno = next_word(rest);
-    if (!parse_number(next_word(rest), judgement.relevance) || !next_word(rest).empty())
+    if (!parse_number(without_plus(next_word(rest)), judgement.relevance) || !next_word(rest).empty())
       refuse_columns(line, three_columns ? "query-id corpus-id score" : "qid 0 docno relevance", source.name(), number);
     visit(judgement, number);
   });

@@ -63,7 +63,7 @@ const RunFormat& run_format_named(std::string_view name);
 /// A line of a TREC run, as views of the line.
 struct RunLineText {
   std::string_view qid, docno;
-  std::uint32_t rank = 0;
+  double rank = 0;          ///< other programs write -1 and 1.0
   float score = 0;          ///< the nearest float32
   double double_score = 0;  ///< the nearest float64
   std::string_view tag;
@@ -71,8 +71,8 @@ struct RunLineText {
 
 /// Calls visit(line, line number) for the lines of a TREC run of any size, in file order: columns separated by white
 /// space, the second one ignored. Lines that begin with # are comments. Only one line is in memory. Throws CorruptFile,
-/// with the line and what it seems to be, if columns are missing, rank or score isn't a number, or the line has more
-/// than 1 MiB.
+/// with the line and what it seems to be, if columns are missing, the rank isn't whole, the score isn't a number, or
+/// the line has more than 1 MiB.
 void read_run(ByteSource& source, const std::function<void(const RunLineText&, std::uint64_t)>& visit);
 
 // Relevance judgements; see qrels.md.

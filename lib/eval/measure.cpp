@@ -308,10 +308,12 @@ double read_cut(const Measure& measure, std::string_view digits, std::string_vie
     std::uint64_t ranks = 0;
     if (!parse_number(digits, ranks) || ranks < 1 || ranks > max_cut || digits.front() == '0')
       throw InvalidArgument("measure '{}': the cut must be a number from 1 to {:.0f}", text, max_cut);
-    cut = static_cast<double>(ranks);
-  } else if (!parse_number(digits, cut) || !(cut >= 0 && cut <= max_cut)) {
-    throw InvalidArgument("measure '{}': {} must be a decimal from 0 to {:.0f}", text, digits, max_cut);
+    return static_cast<double>(ranks);
   }
+  const bool is_persistence = measure.cuts.data() == usual_persistence;
+  if (!parse_number(digits, cut) || !(cut >= 0 && (is_persistence ? cut < 1 : cut <= max_cut)))
+    throw InvalidArgument("measure '{}': {} must be a decimal from 0 to {}{:.0f}", text, digits,
+                          is_persistence ? "less than " : "", is_persistence ? 1 : max_cut);
   return cut;
 }
 

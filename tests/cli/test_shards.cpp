@@ -428,6 +428,9 @@ TEST_CASE("queries with one id are not merged into one", "[cli][shards][reports]
   CHECK(contains(listed.err, "the queries: query 1 begins a second time"));
   const RunOutcome lacking = run_quern({"merge-runs", sound, "-k", "10", "-q", folder.write("q", "1:mill\n")});
   CHECK(contains(lacking.err, sound + ", line 2: has a query 2 that is not among the queries"));
+  const std::string twice = folder.write("twice", "1 Q0 a 1 3 t\n2 Q0 a 1 3 t\n2 Q0 b 2 2 t\n2 Q0 a 3 1 t\n");
+  CHECK(contains(run_quern({"merge-runs", twice, sound, "-k", "10"}).err,
+                 twice + ", line 4: document a is already among the query's results"));
   // A pipe can't be read twice.
   Surroundings piped;
   piped.input = "1 Q0 a 1 3 t\n";

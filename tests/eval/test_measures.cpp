@@ -254,6 +254,8 @@ TEST_CASE("Measures are named as trec_eval names them", "[evaluation]") {
                             "iprec_at_recall.nan",
                             "set_F.",
                             "rbp.p=",
+                            "rbp.1",
+                            "rbp_resid.1.5",
                             "11pt_avg.0.5"}) {
     INFO(wrong);
     CHECK_THROWS_AS(measures_named(std::string_view(wrong)), InvalidArgument);

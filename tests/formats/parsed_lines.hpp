@@ -12,7 +12,7 @@ namespace quern::testing {
 
 struct RunLine {
   std::string qid, docno;
-  std::uint32_t rank = 0;
+  double rank = 0;
   float score = 0;
   std::string tag;
   bool operator==(const RunLine&) const = default;

@@ -221,10 +221,15 @@ TEST_CASE("Text output keeps columns, cuts titles to 100 columns and disarms con
 TEST_CASE("Runs of other programs are read and their errors named", "[format][run_file]") {
   CHECK(parse_run("1 Q0 d1 1 +2.5e0 x\r\n\n2\tQ0  d,_2 0 -1e-60 y z\n", "run") ==
         std::vector<RunLine>{{"1", "d1", 1, 2.5f, "x"}, {"2", "d,_2", 0, -0.0f, "y"}});
-  CHECK(parse_run("1 0 d 1 1e300 t", "run")[0].score == std::numeric_limits<float>::infinity());
+  for (const std::string score : {"1e300", "1e400", "+1e400", "inf"})
+    CHECK(parse_run("1 0 d 1 " + score + " t", "run")[0].score == std::numeric_limits<float>::infinity());
+  CHECK(parse_run("1 0 d 1 1e-400 t", "run")[0].score == 0);
+  // The ranks of other programs.
+  CHECK(parse_run("1 0 d 1.0 2 t\n1 0 e -1 1 t\n1 0 f 4294967296 0 t\n", "run") ==
+        std::vector<RunLine>{{"1", "d", 1, 2, "t"}, {"1", "e", -1, 1, "t"}, {"1", "f", 4294967296, 0, "t"}});
   CHECK(parse_run("", "run").empty());
   for (const std::string_view bad : {"1 Q0 d 1 2.5", "1 Q0 d one 2.5 t", "1 Q0 d 1 2.5x t", "1 Q0 d 1 + t",
-                                     "1 Q0 d -1 2 t", "1 Q0 d 4294967296 2 t"}) {
+                                     "1 Q0 d 12.5 1 t", "1 Q0 d nan 1 t", "1 Q0 d 1 1e400x t", "1 Q0 d 1 +-1 t"}) {
     const std::string bytes = "1 Q0 d 1 2.5 t\n" + std::string(bad) + "\n";
     INFO(bad);
     CHECK_THROWS_AS(parse_run(bytes, "run"), CorruptFile);
@@ -268,6 +273,17 @@ TEST_CASE("Other columns in place of judgements or a run are refused with what t
            Case{"q1 d2 1", "like a run of MS MARCO", "like a run of MS MARCO"},
            Case{"{\"q1\": {\"d2\": 1}}", "like JSON", "like JSON"},
            Case{"q1 0 d2", "has 3 columns", "has 3 columns"},
+           Case{"q1 0 d2 L2", "like judgements of NTCIR", "like judgements of NTCIR"},
+           Case{"q1 0 d2 99999999999", "like judgements with a relevance of more than 32 bits", "than 32 bits"},
+           Case{"q1 0 d2 0x1", "whose relevance is not a decimal number", "is not a decimal number"},
+           Case{"q1 0 d2 R", "whose relevance is not a decimal number", "is not a decimal number"},
+           Case{"q1 0 d2 1 # sure", "like judgements with a comment; remove it", "the fifth column, the score"},
+           Case{"TOPIC ITERATION DOCUMENT# RELEVANCY", "like a heading; remove it", "like a heading; remove it"},
+           Case{"query_id\tdoc_id\trelevance", "write \"query-id corpus-id score\"", "like a heading; remove it"},
+           Case{"q1,0,d2,1", "like comma-separated values", "like comma-separated values"},
+           Case{"\xff\xfe"
+                "1",
+                "like text in UTF-16", "like text in UTF-16"},
        }) {
     INFO(known.line);
     const std::string qrels = message(known.line, false), run = message(known.line, true);

@@ -233,7 +233,7 @@ class RunMerge {
   void for_each_line(std::size_t run, const Begin& begin, const Visit& visit) const {
     const std::unique_ptr<ByteSource> source = ByteSource::open(paths_[run], resources_);
     std::string qid;
-    std::uint32_t rank = 0;
+    double rank = 0;
     bool is_first = true;
     read_run(*source, [&](const RunLineText& line, std::uint64_t number) {
       if (is_first || line.qid != qid || line.rank <= rank) {
@@ -259,7 +259,8 @@ class RunMerge {
   /// The first result of a query in each run also has its id.
   void read_results(std::size_t run, QueryOrder::Positions& positions, ExternalSort& rows) {
     std::uint32_t query = 0, last = 0;
-    std::string row;
+    std::string row, document;
+    ExternalSort documents(resources_.tmp_folder, resources_.memory_bytes / 8);
     for_each_line(
         run,
         [&](const RunLineText& line, std::uint64_t) {
@@ -275,8 +276,23 @@ class RunMerge {
           row.append(1, ' ').append(line.docno);
           rows.add(SortKey(query, falls, static_cast<std::uint32_t>(run), number).view(), as_bytes(row));
           row.clear();
+          document.assign(SortKey(query).view()).append(line.docno);
+          documents.add(document, as_bytes(SortKey(number).view()));
           ++report_.results_read;
         });
+    refuse_repeated(run, documents);
+  }
+
+  /// Refuses a run that has a document twice in a query. Documents of several shards may have one docno.
+  void refuse_repeated(std::size_t run, ExternalSort& documents) const {
+    std::string previous;
+    documents.merge([&](std::string_view document, ByteView line) {
+      if (document == previous)
+        throw InvalidArgument("{}, line {}: document {} is already among the query's results; keep one of them",
+                              paths_[run], number_in_key<std::uint64_t>(as_text(line), 0),
+                              document.substr(sizeof(std::uint32_t)));
+      previous = document;
+    });
   }
 
   void merge(ExternalSort& rows, const std::function<void(std::string_view)>& write) {

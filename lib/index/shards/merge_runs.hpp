@@ -17,10 +17,10 @@ struct MergeRunsReport {
 
 /// Merges TREC runs of the same queries over the shards of an index, given in shard order, as text, into the run of
 /// the whole index. Results are sorted by score; ties keep shard order, and so docID order. Reads each run twice and
-/// sorts within half of the memory budget, on disk if necessary; 8 bytes per query stay in memory. Throws
+/// sorts within five eighths of the memory budget, on disk if necessary; 8 bytes per query stay in memory. Throws
 /// InvalidArgument if a run isn't a regular file or is named twice, if a run or `for_each_qid` has two queries with one
-/// id, if scores increase within a query, if `for_each_qid` lacks a query, or if the queries don't fit in the budget;
-/// CorruptFile for malformed lines.
+/// id, if a run has a document twice in a query, if scores increase within a query, if `for_each_qid` lacks a query, or
+/// if the queries don't fit in the budget; CorruptFile for malformed lines.
 MergeRunsReport merge_runs(const std::vector<std::string>& paths, const MergeRunsOptions& options,
                            const Resources& resources, const std::function<void(std::string_view)>& write);
 
