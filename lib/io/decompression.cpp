@@ -482,6 +482,9 @@ std::string unreadable_form(ByteView head) {
   for (const UnreadableForm& form : unreadable_forms)
     if (as_text(head).substr(std::min(form.offset, head.size())).starts_with(form.magic))
       return fmt::format("{}, which Quern can't read; unpack it first, for example with {}", form.name, form.remedy);
+  // Streams of unknown length, which no binary file that Quern reads could be; the corpus reader refuses others.
+  if (begins_with(head, {"]\0\0", 3}) && as_text(head).substr(5).starts_with("\xff\xff\xff\xff\xff\xff\xff\xff"))
+    return "compressed with lzma, which Quern can't read; unpack it first, for example with unlzma";
   if (begins_with(head, "PAR1")) return "a Parquet file, which Quern can't read; convert it to JSON lines first";
   return {};
 }

@@ -167,8 +167,13 @@ TEST_CASE("An archive, another compression and a second one are named with a rem
   std::string tar(512, '\0');
   tar.replace(257, 5, "ustar");
   const std::pair<std::string, std::string> forms[] = {
-      {"PK\x03\x04 rest", "unzip"},   {tar, "tar -xf"},       {"\x04\x22\x4d\x18 rest", "lz4 -d"},
-      {"7z\xbc\xaf\x27\x1c", "7z x"}, {"PAR1", "JSON lines"}, {gzipped("text"), "twice"},
+      {"PK\x03\x04 rest", "unzip"},
+      {tar, "tar -xf"},
+      {"\x04\x22\x4d\x18 rest", "lz4 -d"},
+      {"7z\xbc\xaf\x27\x1c", "7z x"},
+      {"PAR1", "JSON lines"},
+      {gzipped("text"), "twice"},
+      {std::string("]\0\0\x80\0", 5) + std::string(8, '\xff') + "x", "unlzma"},
   };
   for (const auto& [head, remedy] : forms) {
     CHECK(unreadable_form(as_bytes(head)).find(remedy) != std::string::npos);
