@@ -154,10 +154,9 @@ std::vector<std::size_t> lists_of_columns(const LightgbmHead& head) {
     const std::vector<std::size_t> others = any.choices(column);
     if (choices.empty()) choices = others;
     if (choices.size() != 1) continue;
+    const auto keeps_codes = [&](std::size_t list) { return list == no_list || is_same(head.data_frame[list]); };
     const bool is_clear = std::all_of(others.begin(), others.end(), [&](std::size_t other) {
-      const std::size_t list = std::min(other, choices[0]);
-      return other == choices[0] ||
-             (is_usual && std::max(other, choices[0]) == no_list && is_same(head.data_frame[list]));
+      return other == choices[0] || (is_usual && keeps_codes(other) && keeps_codes(choices[0]));
     });
     if (is_clear) lists[column] = choices[0];
   }

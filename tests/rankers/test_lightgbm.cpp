@@ -104,6 +104,8 @@ TEST_CASE("LightGBM's codes stand for the categories of a data frame", "[rankers
   CHECK(signs(frame(4, "none none [0:2] [0:7]", "", "[[7, 2.5, -3]]")) == ">>>>>>>");
   // The column of the only list is another one.
   CHECK(signs(frame(8, "0:4:1 none [0:2] none", "0", "[[9, 8, 7, 6, 5]]")) == ">><<>>>");
+  // Whichever list is the column's, its categories are the codes.
+  CHECK(signs(frame(1, "-1:0:1:2:3 none -1:0:1:2 [0:2]", "0,2", "[[0, 1, 2, 3], [0, 1, 2]]")) == ">>><><>");
   const auto refused = [&](const std::string& text, const char* why) {
     CHECK_THROWS_AS(lightgbm_of(text), InvalidArgument);
     CHECK_THROWS_WITH(lightgbm_of(text), Catch::Contains("'bm25'") && Catch::Contains(why));
