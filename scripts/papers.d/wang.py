@@ -22,15 +22,15 @@ def simulated_cache(m):
 
 
 def memories(m):
-    """Of a GPU, as shares of the lists. Little of a small index leaves no room for anything else."""
-    return ('40%', '60%', '80%', '100%') if m.small else ('10%', '20%', '30%', '40%')
+    """Limits of all that a GPU keeps, as shares of the lists. Little of a small index leaves no room for lists."""
+    return ('60%', '80%', '100%', '120%') if m.small else ('40%', '60%', '80%', '100%')
 
 
 def measured_cache(m):
     points = m.file('points')
     bench = m.bench('bench', 'gpu-cache', m.index('score'), '--train', m.log(10000, 'train'), '-q', m.log(10000), '-a', 'and',
                     *PAGERANK, '--gpu-options', 'strategy=wang', '--part', 'memories', '--memories', ','.join(memories(m)),
-                    '--calibrate', '15%,35%', '--policies', ','.join(POLICIES), '--batches', '64,1024', '--base',
+                    '--calibrate', '70%,110%', '--policies', ','.join(POLICIES), '--batches', '64,1024', '--base',
                     f'memory={memories(m)[-1]},batch=1024', '--limits', '50,100,150,none', '--repeats', m.repeats, '--points', points,
                     '--force')
     return {**bench, 'folder': points}
@@ -51,9 +51,9 @@ def wang_4(m):
     return panels
 
 
-@figure('wang-5', 'Throughput by the cache\'s share of memory, by the model', ALL, 3)
+@figure('wang-5', 'Throughput by the cache\'s share of memory, by the model and measured', ALL, 3)
 def wang_5(m):
-    """Measured throughput by the buffer's size needs an engine whose buffer can be set."""
+    """In the engine, each of two batches has a list buffer."""
     bench, panels = measured_cache(m), []
     memory = max(point['expected']['list_bytes'] for point in bench['points'])
     for limit in (150, 0):
@@ -63,6 +63,13 @@ def wang_5(m):
                             limit)
             series[policy] = [(split['cache_bytes'] / memory, split['queries_per_second'] / 1e3) for split in curve['curve']]
         panels.append(panel(series, 'S_c / M', 'thousand queries per second', f'within {limit} ms' if limit else 'no limit'))
+    memory, rates = memories(m)[-1], []
+    for megabytes in (2, 3, 4) if m.small else (48, 64, 96, 128):
+        buffer = f'{megabytes}M'
+        row, = gpu_rows(m, m.index('score'), 'wang', ('and',), 16384, *PAGERANK, *planned(m, memory, '--list-buffer', buffer),
+                        '--gpu-options', f'list-buffer={buffer}', queries=10000)
+        rates.append((megabytes, row['queries_per_second'] / 1e3))
+    panels.append(panel({'vfb': rates}, 'S_b, MB', 'thousand queries per second', f'measured, M {memory} of the lists'))
     return panels
 
 
@@ -101,7 +108,7 @@ def wang_8(m):
     points, shares = measured_cache(m)['points'], memories(m)
     rates = {(point['policy'], point['memory'], point['batch']): point['queries_per_second'] for point in points}
     panels = [panel({policy: [(share[:-1] + ' %', rates[policy, share, batch] / 1e3) for share in shares] for policy in POLICIES},
-                    'GPU memory for lists', 'thousand queries per second', f'batches of {batch}', kind='bar')
+                    'GPU memory, % of the lists', 'thousand queries per second', f'batches of {batch}', kind='bar')
               for batch in (64, 1024)]
     panels.append(panel({'Quern': [(other, 100 * max(rates['vfb', share, batch] / rates[other, share, batch] - 1
                                                      for share in shares for batch in (64, 1024))) for other in POLICIES[1:]]}, '',
@@ -116,11 +123,11 @@ def wang_9(m):
     for limit in (50, 100, 150):
         series = {policy: [(split['memory'].replace('%', ' %'), (split['queries_per_second'] or 0) / 1e3) for split in splits
                            if (split['policy'], split['limit_ms']) == (policy, limit)] for policy in POLICIES}
-        panels.append(panel(series, 'GPU memory for lists', 'thousand queries per second', f'within {limit} ms', kind='bar'))
+        panels.append(panel(series, 'GPU memory, % of the lists', 'thousand queries per second', f'within {limit} ms', kind='bar'))
     return panels
 
 
-@figure('wang-10', 'A GPU with memory for 40 % of the lists beside CPU threads', ALL, 3)
+@figure('wang-10', 'A GPU with memory for a part of the lists beside CPU threads', ALL, 3)
 def wang_10(m):
     """Shares of the GPU are the best ones of a simulation with measured times of the training half."""
     threads, ks = (1, 2, 4, 6, 8), (1, 10) if m.small else (1, 5, 10, 15)
