@@ -92,7 +92,7 @@ TEST_CASE("GPUs intersect by windows of documents as the CPU does", "[gpu][gpu_s
                              << ", plan " << planned << ", batches of " << batch);
             GpuIntersectionOptions options;
             options.batch_queries = batch;
-            options.memory.list_share = planned ? 0.9 : 0.45;
+            options.memory.list_share = planned ? 0.5 : 0.3;
             options.memory.transfers = transfers;
             if (planned) options.memory.plan = &plan;
             const GpuIntersectionStatistics all = check_twice(index, queries, method, options);
