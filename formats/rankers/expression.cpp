@@ -60,24 +60,22 @@ class ExpressionReader {
   void add(ExpressionCode code) { steps_.push_back({code}); }
 
   void read_sum() {
-    read_product();
-    for (;;) {
-      const bool is_plus = token_ == "+";
-      if (!is_plus && token_ != "-") return;
-      next();
-      read_product();
-      add(is_plus ? ExpressionCode::add : ExpressionCode::subtract);
-    }
+    read_chain(&ExpressionReader::read_product, "+", ExpressionCode::add, "-", ExpressionCode::subtract);
+  }
+  void read_product() {
+    read_chain(&ExpressionReader::read_factor, "*", ExpressionCode::multiply, "/", ExpressionCode::divide);
   }
 
-  void read_product() {
-    read_factor();
+  /// Reads operands between operators of one precedence, from left to right.
+  void read_chain(void (ExpressionReader::*read_operand)(), std::string_view mark, ExpressionCode code,
+                  std::string_view other_mark, ExpressionCode other_code) {
+    (this->*read_operand)();
     for (;;) {
-      const bool is_times = token_ == "*";
-      if (!is_times && token_ != "/") return;
+      const bool is_first = token_ == mark;
+      if (!is_first && token_ != other_mark) return;
       next();
-      read_factor();
-      add(is_times ? ExpressionCode::multiply : ExpressionCode::divide);
+      (this->*read_operand)();
+      add(is_first ? code : other_code);
     }
   }
 
