@@ -60,7 +60,7 @@ struct Arrays {
 struct HighPlaces {
   static constexpr unsigned arrays = max_arrays - 1;
   std::uint32_t mask_bits[arrays] = {}, slot_bits[arrays] = {};
-  std::uint32_t above[arrays] = {};  ///< number of values of the array above; 0 if there is no array
+  std::uint32_t above[arrays] = {};  ///< size of the array above; 0 if there is none
   std::uint32_t sizes[arrays] = {};  ///< number of values
 };
 

@@ -144,7 +144,7 @@ TEST_CASE("NaN and numbers beyond a double's range are named where their value i
   CHECK(why_bad(jsonl, "{\"id\": 1, \"title\": [\"a\", NaN]}").starts_with("its key 'title' holds NaN"));
 }
 
-TEST_CASE("A text that is no string is refused with its key and the remedy", "[format][reports]") {
+TEST_CASE("Text that is not a string is refused with its key and a remedy", "[format][reports]") {
   const auto complaint = [](std::string_view value, std::string_view key, std::string_view option) {
     return "its key '" + std::string(key) + "' holds " + std::string(value) +
            " where a string should be; convert the value to a string or an array of strings, or name another key "

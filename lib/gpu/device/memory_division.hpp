@@ -38,7 +38,7 @@ inline constexpr NamedValue<ListTransfers> list_transfers[] = {
 
 /// What batches of a kind need of a GPU's memory, each, in bytes.
 struct BatchNeeds {
-  std::uint64_t least = 0;   ///< without which there is no batch, besides queries and results
+  std::uint64_t least = 0;   ///< the minimum for any batch, besides queries and results
   std::uint64_t useful = 0;  ///< with more, batches would hardly be faster; 0: what windows of decoded lists need
 };
 
