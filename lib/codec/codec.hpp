@@ -42,11 +42,11 @@ class ListEncoder {
   /// Starts a new list.
   virtual void start_list() = 0;
   /// Whether blocks must be observed before the header can be written.
-  virtual bool needs_statistics() const { return true; }
+  virtual bool needs_statistics() const { return false; }
   /// First pass: each block, in order.
-  virtual void observe(std::span<const std::uint32_t> gaps, std::span<const std::uint32_t> freqs) = 0;
+  virtual void observe(std::span<const std::uint32_t> /*gaps*/, std::span<const std::uint32_t> /*freqs*/) {}
   /// Ends the first pass: chooses the list's parameters and appends the list header.
-  virtual void put_header(Words& out) = 0;
+  virtual void put_header(Words& /*out*/) {}
   /// Second pass: appends each block, in order; values must be those observed.
   virtual void put_block(std::span<const std::uint32_t> gaps, std::span<const std::uint32_t> freqs, Words& out) = 0;
   /// The size of the list so far, list header included.

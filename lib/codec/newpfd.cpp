@@ -166,9 +166,6 @@ class NewPfdEncoder final : public ListEncoder {
     order_.restart();
     bits_ = {};
   }
-  bool needs_statistics() const override { return false; }
-  void observe(std::span<const std::uint32_t>, std::span<const std::uint32_t>) override {}
-  void put_header(Words&) override {}
 
   void put_block(std::span<const std::uint32_t> gaps, std::span<const std::uint32_t> freqs, Words& out) override {
     order_.accept(gaps, freqs);

@@ -73,6 +73,7 @@ class RiceEncoder final : public ListEncoder {
     bits_ = {};
   }
 
+  bool needs_statistics() const override { return true; }
   void observe(std::span<const std::uint32_t> gaps, std::span<const std::uint32_t> freqs) override {
     observed_.accept(gaps, freqs);
     docid_counts_.add(gaps);

@@ -72,6 +72,7 @@ class RpfdEncoder final : public ListEncoder {
     bits_ = {};
   }
 
+  bool needs_statistics() const override { return true; }
   void observe(std::span<const std::uint32_t> gaps, std::span<const std::uint32_t> freqs) override {
     observed_.accept(gaps, freqs);
     docid_statistics_.add(gaps);
