@@ -3,7 +3,6 @@
 #include <bit>
 #include <cmath>
 
-#include "quern/formats/rankers/json_events.hpp"
 #include "quern/formats/rankers/lightgbm_model.hpp"
 #include "quern/formats/rankers/model_format.hpp"
 
@@ -93,8 +92,11 @@ class LightgbmReader {
 
   /// What follows the trees: a parameter, and the line that LightGBM's Python package adds.
   void read_tail() {
-    if (const std::string_view json = last_line("\npandas_categorical:"); !json.empty())
-      head_.data_frame = read_data_frame(json, file_.name);
+    if (const std::string_view json = last_line("\npandas_categorical:"); !json.empty()) {
+      DataFrameReader reader(file_.name);
+      read_json(json, file_.name, reader);
+      head_.data_frame = reader.take();
+    }
     std::string_view rest = last_line("\n[categorical_feature:");
     if (rest.empty()) return;
     std::vector<std::uint64_t>& found = head_.categorical_columns.emplace();

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include "quern/formats/rankers/json_events.hpp"
 #include "quern/formats/rankers/lightgbm_model.hpp"
 #include "quern/formats/rankers/model_format.hpp"
 
@@ -37,6 +36,7 @@ class LightgbmJsonReader : public JsonEvents {
       trees_.fail("has an object in a node that is not one of its children");
     } else {
       path_.push_back(std::exchange(key_, {}));
+      if (in_data_frame()) data_frame_.begin_object();
     }
     key_.clear();
   }
@@ -60,11 +60,12 @@ class LightgbmJsonReader : public JsonEvents {
       ++arrays_in_node_;
     } else {
       path_.push_back(std::exchange(key_, {}));
-      if (is_in("pandas_categorical")) head_.data_frame.emplace_back();
+      if (in_data_frame()) data_frame_.begin_array();
     }
   }
   void end_array() override {
-    if (is_in("pandas_categorical")) head_.data_frame.back().check_distinct();
+    if (in_data_frame()) data_frame_.end_array();
+    if (in_data_frame() && path_.size() == 2) head_.data_frame = data_frame_.take();
     if (!nodes_.empty())
       --arrays_in_node_;
     else
@@ -93,7 +94,7 @@ class LightgbmJsonReader : public JsonEvents {
   void text(std::string_view value) override {
     if (!nodes_.empty()) return node_text(value);
     if (path_.size() == 2 && path_.back() == "feature_names") head_.names.emplace_back(value);
-    if (is_in("pandas_categorical")) head_.data_frame.back().add_text(value);
+    if (in_data_frame()) data_frame_.text(value);
     if (path_.size() != 1) return;
     if (key_ == "version") head_.version = value;
     if (key_ == "objective") head_.objective = value;
@@ -102,7 +103,10 @@ class LightgbmJsonReader : public JsonEvents {
   void boolean(bool value) override {
     if (!nodes_.empty() && key_ == "default_left") nodes_.back().split.default_left = value;
     if (path_.size() == 1 && key_ == "average_output") head_.averages = value;
-    if (is_in("pandas_categorical")) head_.data_frame.back().add(value);
+    if (in_data_frame()) data_frame_.boolean(value);
+  }
+  void null() override {
+    if (in_data_frame()) data_frame_.null();
   }
 
   /// Whether the file must be read again with head(), since categories came after trees that depend on them.
@@ -136,15 +140,14 @@ class LightgbmJsonReader : public JsonEvents {
     LightgbmSplit split;
   };
 
-  /// Whether the open array or object is in the one of this key in the outermost object.
-  bool is_in(std::string_view key) const { return nodes_.empty() && path_.size() == 3 && path_[1] == key; }
+  bool in_data_frame() const { return nodes_.empty() && path_.size() > 1 && path_[1] == "pandas_categorical"; }
 
   void other_number(const JsonNumber& value) {
+    if (in_data_frame()) return data_frame_.number(value);
     double number = 0;
-    if (!value.get(number)) return;
-    if (is_in("pandas_categorical")) head_.data_frame.back().add(number);
-    if (is_in("feature_infos") && (key_ == "min_value" || key_ == "max_value")) columns_[path_[2]].add(number);
-    if (path_.size() == 4 && path_[1] == "feature_infos") columns_[path_[2]].is_categorical = true;  // in "values"
+    if (!value.get(number) || path_.size() < 3 || path_[1] != "feature_infos") return;
+    if (path_.size() == 3 && (key_ == "min_value" || key_ == "max_value")) columns_[path_[2]].add(number);
+    if (path_.size() == 4) columns_[path_[2]].is_categorical = true;  // in "values"
   }
 
   void node_number(const JsonNumber& value) {
@@ -222,6 +225,7 @@ class LightgbmJsonReader : public JsonEvents {
   std::uint64_t greatest_feature_ = 0;
   const LightgbmHead known_;  ///< from an earlier reading
   LightgbmHead head_;
+  DataFrameReader data_frame_{name_};
   std::unordered_map<std::string, LightgbmColumn> columns_;  ///< by name
   LooseTree loose_;
   LightgbmTrees trees_;

@@ -4,8 +4,6 @@
 
 #include <cmath>
 
-#include "quern/formats/rankers/json_events.hpp"
-
 namespace quern {
 namespace {
 
@@ -22,48 +20,6 @@ bool sends_left(const LightgbmSplit& split, double value) {
   const bool is_zero = split.missing == LightgbmMissing::zero && std::abs(value) <= 1e-35f;
   return is_zero || std::isnan(value) ? split.default_left : value <= split.threshold;
 }
-
-/// The lists of a data frame's categories.
-class DataFrameReader : public JsonEvents {
- public:
-  explicit DataFrameReader(const std::string& name) : name_(name) {}
-
-  void begin_object() override { fail(); }
-  void end_object() override {}
-  void begin_array() override {
-    if (++depth_ > 2) fail();
-    if (depth_ == 2) columns_.emplace_back();
-  }
-  void end_array() override {
-    if (depth_-- == 2) columns_.back().check_distinct();
-  }
-  void key(std::string_view) override {}
-  void text(std::string_view value) override { column().add_text(value); }
-  void number(const JsonNumber& value) override {
-    double number = 0;
-    if (!value.get(number)) fail();
-    column().add(number);
-  }
-  void boolean(bool value) override { column().add(value); }  // pandas takes True for 1
-  void null() override {
-    if (depth_ != 0) fail();
-  }
-
-  std::vector<ColumnCategories> take() { return std::move(columns_); }
-
- private:
-  [[noreturn]] void fail() const {
-    throw CorruptFile("{}: pandas_categorical is not a list of lists of categories", name_);
-  }
-  ColumnCategories& column() {
-    if (depth_ != 2) fail();
-    return columns_.back();
-  }
-
-  const std::string& name_;
-  unsigned depth_ = 0;
-  std::vector<ColumnCategories> columns_;
-};
 
 constexpr std::size_t no_list = std::numeric_limits<std::size_t>::max(), unclear_list = no_list - 1;
 
@@ -178,12 +134,6 @@ void check_lightgbm_head(const LightgbmHead& head, const std::string& name) {
   if (!head.has_features) throw CorruptFile(name + ": is a LightGBM model without max_feature_idx");
   if (!head.names.empty() && head.names.size() != head.features)
     throw CorruptFile("{}: has {} feature_names for {} features", name, head.names.size(), head.features);
-}
-
-std::vector<ColumnCategories> read_data_frame(std::string_view json, const std::string& name) {
-  DataFrameReader reader(name);
-  read_json(json, name, reader);
-  return reader.take();
 }
 
 std::size_t LightgbmTrees::list_of(std::uint64_t column) {

@@ -2,6 +2,7 @@
 #include <limits>
 #include <optional>
 
+#include "quern/formats/rankers/json_events.hpp"
 #include "quern/formats/rankers/tree_collector.hpp"
 
 /// What LightGBM's text files and JSON dumps have in common; see lightgbm.md.
@@ -39,7 +40,46 @@ struct LightgbmHead {
 void check_lightgbm_head(const LightgbmHead& head, const std::string& name);
 
 /// Reads a list of lists of categories, as pandas_categorical has them, or null. Throws CorruptFile.
-std::vector<ColumnCategories> read_data_frame(std::string_view json, const std::string& name);
+class DataFrameReader : public JsonEvents {
+ public:
+  explicit DataFrameReader(const std::string& name) : name_(name) {}
+
+  void begin_object() override { fail(); }
+  void end_object() override {}
+  void begin_array() override {
+    if (++depth_ > 2) fail();
+    if (depth_ == 2) columns_.emplace_back();
+  }
+  void end_array() override {
+    if (depth_-- == 2) columns_.back().check_distinct();
+  }
+  void key(std::string_view) override {}
+  void text(std::string_view value) override { column().add_text(value); }
+  void number(const JsonNumber& value) override {
+    double number = 0;
+    if (!value.get(number)) fail();
+    column().add(number);
+  }
+  void boolean(bool value) override { column().add(value); }  // pandas takes True for 1
+  void null() override {
+    if (depth_ != 0) fail();
+  }
+
+  std::vector<ColumnCategories> take() { return std::move(columns_); }
+
+ private:
+  [[noreturn]] void fail() const {
+    throw CorruptFile("{}: pandas_categorical is not a list of lists of categories", name_);
+  }
+  ColumnCategories& column() {
+    if (depth_ != 2) fail();
+    return columns_.back();
+  }
+
+  const std::string& name_;
+  unsigned depth_ = 0;
+  std::vector<ColumnCategories> columns_;
+};
 
 /// A split as written.
 struct LightgbmSplit {
