@@ -73,7 +73,7 @@ void run_kernels(HostIndex& index, HostBatch& batch, const Way& way) {
   static std::uint32_t kept;
   static gpu::WarpBuffers<V, gpu::finish_threads> buffers;
   run(1, gpu::finish_threads, [&] {
-    gpu::QueryFinish<coding, V, quantized> finish(view, range_view, keys, kept, buffers.own());
+    gpu::QueryFinish<coding, V, quantized> finish(view, range_view, keys, kept, gpu::begin_decoding<coding>(buffers));
     for (std::uint32_t number = 0; number < range_view.num_queries; ++number) {
       finish.run(number, way.from_lists || score);
       __syncthreads();

@@ -31,9 +31,11 @@ void decode(const gpu::IndexView& index, const std::vector<gpu::ListView>& lists
     emulated::run(2, gpu::plain_threads, [&] {
       const auto num_lists = static_cast<std::uint32_t>(lists.size());
       if (index.block_size == V * L)
-        gpu::decode_own_blocks<coding, V, L, true, sums>(index, lists.data(), num_lists, out, buffers.own());
+        gpu::decode_own_blocks<coding, V, L, true, sums>(index, lists.data(), num_lists, out,
+                                                         gpu::begin_decoding<coding>(buffers));
       else
-        gpu::decode_own_blocks<coding, V, L, false, sums>(index, lists.data(), num_lists, out, buffers.own());
+        gpu::decode_own_blocks<coding, V, L, false, sums>(index, lists.data(), num_lists, out,
+                                                          gpu::begin_decoding<coding>(buffers));
     });
   });
 }

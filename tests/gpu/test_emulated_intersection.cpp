@@ -96,7 +96,8 @@ class HostIntersection {
     if (kernels == IntersectKernels::merge_find)
       emulated::run(2, gpu::plain_threads, [&] { gpu::MergeFindBlock<coding, V>(index_, view, shared).run(); });
     else
-      emulated::run(2, gpu::plain_threads, [&] { gpu::SkippingWarp<coding, V>(index_, view, own_buffer<V>()).run(); });
+      emulated::run(2, gpu::plain_threads,
+                    [&] { gpu::SkippingWarp<coding, V>(index_, view, own_buffer<coding, V>()).run(); });
     emulated::run(2, gpu::plain_threads, [&] { gpu::probe_items(view); });
   }
 
@@ -136,17 +137,18 @@ class HostIntersection {
 
  private:
   /// The warp's shared memory.
-  template <int V>
+  template <Coding coding, int V>
   static std::uint32_t* own_buffer() {
     static gpu::WarpBuffers<V> buffers;
-    return buffers.own();
+    return gpu::begin_decoding<coding>(buffers);
   }
   template <Coding coding, int V>
   void unpack() {
     for (const gpu::UnpackTask& task : arrays_.unpack)
       std::fill_n(view.unpacked + task.to.first_word, task.to.words, 0);
     if (view.num_unpack > 0)
-      emulated::run(2, gpu::plain_threads, [&] { gpu::unpack_own_blocks<coding, V>(index_, view, own_buffer<V>()); });
+      emulated::run(2, gpu::plain_threads,
+                    [&] { gpu::unpack_own_blocks<coding, V>(index_, view, own_buffer<coding, V>()); });
     for (std::size_t i = 0; i < arrays_.unpack.size(); ++i) {
       const gpu::UnpackTask& task = arrays_.unpack[i];
       if (task.to.format != gpu::ListFormat::buckets) continue;

@@ -105,7 +105,7 @@ __global__ void __launch_bounds__(plain_threads, decode_blocks<coding, V, L>)
     decode_lists(const __grid_constant__ IndexView index, const ListView* lists, std::uint32_t num_lists,
                  const __grid_constant__ DecodeOutput out) {
   __shared__ WarpBuffers<V> buffers;
-  decode_own_blocks<coding, V, L, contiguous, sums>(index, lists, num_lists, out, buffers.own());
+  decode_own_blocks<coding, V, L, contiguous, sums>(index, lists, num_lists, out, begin_decoding<coding>(buffers));
 }
 
 }  // namespace quern::gpu

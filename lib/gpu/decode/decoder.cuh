@@ -30,6 +30,13 @@ struct DecoderOf<Coding::rice, V> {
   using Type = RiceWarpDecoder<V>;
 };
 
+/// This warp's buffer for decoders. By all threads of a thread block, before any of them decodes.
+template <Coding coding, int V, unsigned threads>
+__device__ inline std::uint32_t* begin_decoding(WarpBuffers<V, threads>& buffers) {
+  if constexpr (coding == Coding::newpfd) SharedCuts::fill();
+  return buffers.own();
+}
+
 /// Counts a damaged block, once per warp.
 __device__ inline void report_damage(const IndexView& index) {
   if (lane_id() == 0) atomicAdd(index.damaged, 1u);

@@ -25,16 +25,17 @@ struct Simple16Cuts {
 };
 static __device__ const Simple16Cuts simple16_cuts = Simple16Cuts();
 
-/// The thread block's copy of simple16_cuts, in which lanes look up different ways fastest. Each warp writes all of it
-/// before it reads: to the others, that changes nothing.
+/// The thread block's copy of simple16_cuts, in which lanes look up different ways fastest.
 class SharedCuts {
  public:
-  __device__ SharedCuts() : words_(memory()) {
+  /// By all threads of the thread block, before any of them uses data().
+  __device__ static void fill() {
     const auto* from = reinterpret_cast<const std::uint32_t*>(simple16_cuts.cuts);
-    for (unsigned i = lane_id(); i < Simple16Cuts::words; i += lanes_per_warp) words_[i] = from[i];
-    __syncwarp();
+    for (unsigned i = threadIdx.x; i < Simple16Cuts::words; i += blockDim.x) memory()[i] = from[i];
+    __syncthreads();
   }
-  __device__ const std::uint16_t* data() const { return reinterpret_cast<const std::uint16_t*>(words_); }
+  __device__ SharedCuts() : cuts_(reinterpret_cast<const std::uint16_t*>(memory())) {}
+  __device__ const std::uint16_t* data() const { return cuts_; }
 
  private:
   __device__ static std::uint32_t* memory() {
@@ -42,7 +43,7 @@ class SharedCuts {
     return words;
   }
 
-  std::uint32_t* words_;
+  const std::uint16_t* cuts_;
 };
 
 /// At most 32 words of Simple16, one per lane from the first on, whose values are numbered from 0.

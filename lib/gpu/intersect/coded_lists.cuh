@@ -26,7 +26,7 @@ class MergeFindBlock {
         batch_(batch),
         shared_(shared),
         scan_(shared.scan),
-        warp_buffer_{shared.warp_buffers.own()},
+        warp_buffer_{begin_decoding<coding>(shared.warp_buffers)},
         decoder_(index, warp_buffer_) {}
 
   __device__ void run() {
@@ -226,7 +226,7 @@ template <Coding coding, int V>
 __global__ void __launch_bounds__(plain_threads)
     run_skipping(const __grid_constant__ IndexView index, const __grid_constant__ IntersectView batch) {
   __shared__ WarpBuffers<V> buffers;
-  SkippingWarp<coding, V>(index, batch, buffers.own()).run();
+  SkippingWarp<coding, V>(index, batch, begin_decoding<coding>(buffers)).run();
 }
 
 /// Sets the bits of this lane's first `count` documents, whose docIDs rise, one word at a time.
@@ -285,7 +285,7 @@ template <Coding coding, int V>
 __global__ void __launch_bounds__(plain_threads)
     unpack_lists(const __grid_constant__ IndexView index, const __grid_constant__ IntersectView batch) {
   __shared__ WarpBuffers<V> buffers;
-  unpack_own_blocks<coding, V>(index, batch, buffers.own());
+  unpack_own_blocks<coding, V>(index, batch, begin_decoding<coding>(buffers));
 }
 
 }  // namespace quern::gpu

@@ -167,7 +167,7 @@ template <Coding coding, int V, bool quantized>
 __global__ void __launch_bounds__(plain_threads)
     write_entries(const __grid_constant__ IndexView index, const __grid_constant__ RangeView batch) {
   __shared__ WarpBuffers<V> buffers;
-  EntryWriter<coding, V, quantized> writer(index, batch, buffers.own());
+  EntryWriter<coding, V, quantized> writer(index, batch, begin_decoding<coding>(buffers));
   for_own_blocks(
       batch.blocks, batch.num_lists, [&](std::uint32_t list) { return batch.entries_of[list].first_block; },
       [&](std::uint32_t list, std::uint32_t block) { writer.write(list, block); });

@@ -175,7 +175,7 @@ template <Coding coding, int V, bool quantized>
 __global__ void __launch_bounds__(scoring_threads)
     score_candidates(const __grid_constant__ IndexView index, const __grid_constant__ RangeView batch) {
   __shared__ WarpBuffers<V, scoring_threads> buffers;
-  CandidateScores<coding, V, quantized>(index, batch, buffers.own()).run();
+  CandidateScores<coding, V, quantized>(index, batch, begin_decoding<coding>(buffers)).run();
 }
 
 /// Writes the results of one query, by a thread block.
@@ -278,7 +278,8 @@ __global__ void __launch_bounds__(finish_threads)
     finish_queries(const __grid_constant__ IndexView index, const __grid_constant__ RangeView batch, bool scored) {
   __shared__ std::uint32_t kept;
   __shared__ WarpBuffers<V, finish_threads> buffers;
-  QueryFinish<coding, V, quantized> finish(index, batch, dynamic_shared<Candidate>(), kept, buffers.own());
+  QueryFinish<coding, V, quantized> finish(index, batch, dynamic_shared<Candidate>(), kept,
+                                           begin_decoding<coding>(buffers));
   for (std::uint32_t number = blockIdx.x; number < batch.num_queries; number += gridDim.x) {
     finish.run(number, scored);
     __syncthreads();

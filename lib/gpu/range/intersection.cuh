@@ -114,7 +114,7 @@ template <Coding coding, int V, bool quantized>
 __global__ void __launch_bounds__(plain_threads)
     run_intersection(const __grid_constant__ IndexView index, const __grid_constant__ RangeView batch) {
   __shared__ WarpBuffers<V> buffers;
-  IntersectionWarp<coding, V, quantized>(index, batch, buffers.own()).run();
+  IntersectionWarp<coding, V, quantized>(index, batch, begin_decoding<coding>(buffers)).run();
 }
 
 // Intersection from entries: a warp takes an item, documents of a query's shortest list, and looks them up in the other

@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(plain_threads)
     add_term(const __grid_constant__ IndexView index, const __grid_constant__ BatchView batch,
              const __grid_constant__ DingTile tile, std::uint32_t t) {
   __shared__ WarpBuffers<V> buffers;
-  TermAdder<coding, V, quantized> adder(index, batch, buffers.own());
+  TermAdder<coding, V, quantized> adder(index, batch, begin_decoding<coding>(buffers));
   for_own_tasks(own_tasks(batch, tile, t), [&](std::uint32_t i, std::uint32_t task) {
     const BatchQuery& query = batch.queries[tile.first_query + i];
     adder.add(batch.terms[query.first_term + t], task, tile.leaves + tile.queries[i].first_leaf);
@@ -95,7 +95,7 @@ __global__ void __launch_bounds__(plain_threads)
     take_shortest(const __grid_constant__ IndexView index, const __grid_constant__ BatchView batch,
                   const __grid_constant__ DingTile tile) {
   __shared__ WarpBuffers<V> buffers;
-  ScoredDocuments<coding, V, quantized> scored(index, batch, buffers.own());
+  ScoredDocuments<coding, V, quantized> scored(index, batch, begin_decoding<coding>(buffers));
   for_own_tasks(own_tasks(batch, tile, 0), [&](std::uint32_t i, std::uint32_t task) {
     const BatchTerm& term = batch.terms[batch.queries[tile.first_query + i].first_term];
     const ListView& list = batch.lists[term.list];
@@ -120,7 +120,7 @@ __global__ void __launch_bounds__(plain_threads)
     intersect_term(const __grid_constant__ IndexView index, const __grid_constant__ BatchView batch,
                    const __grid_constant__ DingTile tile, std::uint32_t t) {
   __shared__ WarpBuffers<V> buffers;
-  ScoredDocuments<coding, V, quantized> scored(index, batch, buffers.own());
+  ScoredDocuments<coding, V, quantized> scored(index, batch, begin_decoding<coding>(buffers));
   std::uint32_t leaves = 0;
   if (lane_id() < tile.num_queries && list_of_term(batch, tile.first_query + lane_id(), t) != nullptr)
     leaves = tile.queries[lane_id()].leaves;

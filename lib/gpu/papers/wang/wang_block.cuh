@@ -32,7 +32,7 @@ class WangBlock {
         shared_(shared),
         best_(best),
         best_size_(sorted_space(batch.k)),
-        scored_(index, batch, shared.buffers.own()) {}
+        scored_(index, batch, begin_decoding<coding>(shared.buffers)) {}
 
   __device__ void run() {
     for_each_query(batch_, shared_.number, [&](std::uint32_t number) {
