@@ -258,7 +258,7 @@ TEST_CASE("bench stream sends queries to GPUs over shards, each with its plan", 
         {"plan", made.path(name), "-q", sample_folder + "/query_log.txt", "--budget", "20%", "-o", plans.back()});
   }
   const CommandLine stream = CommandLine{"bench", "stream"} + made.shards() + plans +
-                             CommandLine{"-q", topics, "--device", "gpu,both", "--gpu-memory", "40%", "--json"};
+                             CommandLine{"-q", topics, "--device", "gpu,both", "--gpu-memory", "64M", "--json"};
   for (const CommandLine& way : {CommandLine{"--one-by-one"}, CommandLine{"--rate", "500", "--seconds", "0.2"}}) {
     const RunOutcome outcome = run_quern(stream + way);
     INFO(outcome.err);

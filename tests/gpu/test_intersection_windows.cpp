@@ -114,7 +114,7 @@ TEST_CASE("GPUs intersect by windows if unpacked lists leave no space", "[gpu][g
       INFO(method.name << ", transfer " << static_cast<int>(transfer));
       GpuIntersectionOptions options;
       options.transfer = transfer;
-      options.memory.list_share = 0.6;
+      options.memory.list_share = 0.4;
       options.unpacked_bytes = 1 << 20;
       const GpuIntersectionStatistics all = check_twice(index, queries, method, options);
       CHECK(all.on_cpu == 0);
