@@ -191,15 +191,23 @@ void add_alpha_option(CLI::App& command, std::optional<double>& alpha) {
                     1.0);
 }
 
+void add_idf_option(CLI::App& command, Idf& idf) {
+  add_value_option(command, "--idf", idf, idf_names, "Formula for the inverse document frequency");
+}
+
+void add_score_options(CLI::App& command, ScoringArguments& arguments) {
+  add_idf_option(command, arguments.idf);
+  add_value_option(command, "--scores", arguments.scores, scores_names,
+                   with_choices("Precision of scores:", scores_names))
+      ->each([&arguments](const std::string&) { arguments.names_scores = true; });
+  add_value_option(command, "--scorer", arguments.scorer, scorer_names,
+                   with_choices("Scoring function:", scorer_names));
+}
+
 void add_scoring_options(CLI::App& command, ScoringArguments& arguments) {
   add_number_option(command, "--k1", arguments.k1, "X", "BM25's k1 (default: the index's)", 0.0, 1000.0);
   add_number_option(command, "--b", arguments.b, "X", "BM25's b (default: the index's)", 0.0, 1.0);
-  add_value_option(command, "--idf", arguments.idf, idf_names, "Formula for the inverse document frequency");
-  add_value_option(command, "--scores", arguments.scores, scores_names,
-                   with_choices("Precision of scores:", scores_names));
-  command.get_option("--scores")->each([&arguments](const std::string&) { arguments.names_scores = true; });
-  add_value_option(command, "--scorer", arguments.scorer, scorer_names,
-                   with_choices("Scoring function:", scorer_names));
+  add_score_options(command, arguments);
   add_alpha_option(command, arguments.alpha);
   command.add_flag("--no-early-termination", arguments.no_early_termination,
                    "Read all lists to the end, even if global scores show that no more results can follow");

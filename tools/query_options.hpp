@@ -155,7 +155,11 @@ struct ScoringArguments {
   bool names_scores = false;  ///< --scores is given
 };
 
-/// --k1, --b, --idf, --scores, --scorer, --alpha and --no-early-termination.
+/// --idf
+void add_idf_option(CLI::App& command, Idf& idf);
+/// --idf, --scores and --scorer.
+void add_score_options(CLI::App& command, ScoringArguments& arguments);
+/// Those, --k1, --b, --alpha and --no-early-termination.
 void add_scoring_options(CLI::App& command, ScoringArguments& arguments);
 /// --alpha alone.
 void add_alpha_option(CLI::App& command, std::optional<double>& alpha);

@@ -8,8 +8,8 @@
 #include "cli/run_quern.hpp"
 #include "gpu/skip_without_gpu.hpp"
 
-/// Benchmarks from the shell: their output, and arguments that they refuse. Times must be present; their values are not
-/// checked.
+/// Benchmarks from the shell: their output, and arguments that they refuse.
+/// Times must be present; their values are not checked.
 namespace quern {
 namespace {
 
@@ -78,7 +78,8 @@ TEST_CASE("bench gpu-cache --replay has a row for each memory, batch and cache",
   REQUIRE(json["replays"].size() == 2 * 2 * 3);
   for (const auto& row : json["replays"]) {
     CHECK(row["copied_bytes"] <= row["needed_bytes"]);
-    // Without resident lists, all are copied; with memory for all, each is copied once.
+    // Without resident lists, all are copied; with memory for all, each is
+    // copied once.
     if (row["cache"] == "none") CHECK(row["copied_bytes"] == row["needed_bytes"]);
     if (row["memory"] == "100%") CHECK(row["evicted"] == 0);
   }
@@ -91,10 +92,12 @@ TEST_CASE("benchmarks of GPUs say that there is none", "[cli][measure]") {
   const SampleIndexes indexes;
   Surroundings no_gpu;
   no_gpu.variables = {{"CUDA_VISIBLE_DEVICES", ""}};
-  for (const CommandLine& words : {CommandLine{"gpu", indexes.newpfd, "--query", "mill"},
-                                   {"gpu-decode", indexes.newpfd},
-                                   {"gpu-decode", "--lookups", "100"},
-                                   {"gpu-intersect", indexes.newpfd, "--query", "mill"}}) {
+  for (const CommandLine& words :
+       {CommandLine{"gpu", indexes.newpfd, "--query", "mill", "--idf", "robertson"},
+        {"stream", indexes.newpfd, "--query", "mill", "--device", "gpu", "--idf", "robertson"},
+        {"gpu-decode", indexes.newpfd},
+        {"gpu-decode", "--lookups", "100"},
+        {"gpu-intersect", indexes.newpfd, "--query", "mill"}}) {
     CommandLine all = {"bench"};
     all.insert(all.end(), words.begin(), words.end());
     const RunOutcome outcome = run_quern(all, no_gpu);
@@ -174,7 +177,7 @@ TEST_CASE("bench gpu-cache needs a GPU, and knows wrong values", "[cli][measure]
     words.insert(words.end(), options.begin(), options.end());
     return run_quern(words, no_gpu);
   };
-  const RunOutcome without = bench({"--points", folder.path("points")});
+  const RunOutcome without = bench({"--points", folder.path("points"), "--idf", "robertson"});
   CHECK(without.exit_status == 1);
   CHECK(without.out.empty());
   CHECK(contains(without.err, "--device cpu"));
@@ -270,7 +273,8 @@ TEST_CASE("bench query writes the times of single queries", "[cli][measure]") {
   const RunOutcome again = bench({});
   CHECK(again.exit_status == 1);
   CHECK_THAT(again.err, Catch::Contains("already exists"));
-  CHECK(bench({"--force"}).exit_status == 0);
+  CHECK(bench({"--force", "--idf", "robertson"}).exit_status == 0);
+  CHECK(parse_query_times(read_file(file), file).scoring == "exact scores, robertson IDF");
   // A file holds times of one index with one scoring.
   CHECK(bench({"--force", "--scores", "exact,quantized"}).exit_status != 0);
   CHECK(run_quern({"bench", "query", indexes.newpfd, indexes.rice, "--query", "mill", "--times", file, "--force"})

@@ -38,14 +38,6 @@ void add_repeats_option(CLI::App& command, unsigned& repeats, const char* help) 
   add_number_option(command, "--repeats", repeats, "N", help, 1u, 1000u);
 }
 
-void add_bench_scoring_options(CLI::App& command, ScoringArguments& arguments) {
-  add_value_option(command, "--scores", arguments.scores, scores_names,
-                   with_choices("Precision of scores:", scores_names))
-      ->each([&arguments](const std::string&) { arguments.names_scores = true; });
-  add_value_option(command, "--scorer", arguments.scorer, scorer_names,
-                   with_choices("Scoring function:", scorer_names));
-}
-
 void add_times_options(CLI::App& command, TimesOptions& options) {
   CLI::Option* times =
       add_output_option(command, "--times", options.path, "FILE",
@@ -55,9 +47,11 @@ void add_times_options(CLI::App& command, TimesOptions& options) {
 
 std::string scoring_text(const QueryEngine& engine) {
   const ScoringOptions& options = engine.options();
+  const std::string idf =
+      options.idf == Idf::lucene ? "" : fmt::format(", {} IDF", name_of_value(idf_names, options.idf));
   if (options.scorer != Scorer::bm25_pagerank)
-    return std::string(name_of_value(scores_names, options.scores)) + " scores";
-  return fmt::format("bm25+pagerank with alpha {}, early termination {}", options.alpha,
+    return fmt::format("{} scores{}", name_of_value(scores_names, options.scores), idf);
+  return fmt::format("bm25+pagerank with alpha {}{}, early termination {}", options.alpha, idf,
                      engine.ends_early() ? "on" : "off: " + api::spelled(engine.why_not_early()));
 }
 

@@ -26,9 +26,6 @@ AddedCommand<Arguments> add_bench(CLI::App& bench, const char* name, const char*
 /// --repeats: the number of measurements; the median counts.
 void add_repeats_option(CLI::App& command, unsigned& repeats, const char* help);
 
-/// --scores and --scorer.
-void add_bench_scoring_options(CLI::App& command, ScoringArguments& arguments);
-
 /// --gpus: numbers of GPUs to measure with, a row for each; 0: all.
 template <class Number>
 void add_gpu_counts_option(CLI::App& command, std::vector<Number>& gpus) {

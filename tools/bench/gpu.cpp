@@ -204,7 +204,7 @@ void add_gpu_bench(CLI::App& bench) {
   add_number_option(command, "--batches", arguments.bench.batches, "N",
                     "Batch sizes; 1 answers queries one at a time and gives percentiles of their times", 1,
                     gpu::max_batch_queries);
-  add_bench_scoring_options(command, arguments.scoring);
+  add_score_options(command, arguments.scoring);
   add_gpu_option(command, arguments.bench.gpu);
   add_gpu_memory_options(command, arguments.gpu_memory);
   add_gpu_counts_option(command, arguments.bench.gpus);

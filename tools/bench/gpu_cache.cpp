@@ -221,7 +221,7 @@ void add_gpu_cache_bench(CLI::App& bench) {
                        "POLICY-BATCH.csv for each policy and batch size"),
             {.is_written = true, .fills_folder = true});
   command.add_flag("--force", arguments.common.force, "Replace existing points");
-  add_bench_scoring_options(command, arguments.scoring);
+  add_score_options(command, arguments.scoring);
   add_gpu_option(command, arguments.gpu.gpu.gpu);
   add_repeats_option(command, arguments.gpu.repeats, "Passes; the median time counts");
   add_resource_options(command, arguments.common);

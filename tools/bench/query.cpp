@@ -23,6 +23,7 @@ struct BenchQueryArguments {
   std::vector<Scores> scores = {Scores::exact};
   std::vector<Scorer> scorers = {Scorer::bm25};
   std::vector<bool> early_termination = {true};
+  Idf idf = Idf::lucene;
   std::optional<double> alpha;
   unsigned repeats = 5, warm_up = 1;
   bool visits = false;
@@ -59,6 +60,7 @@ std::vector<ScoringArguments> ways_of(const BenchQueryArguments& arguments) {
   std::vector<ScoringArguments> ways;
   for (const Scorer scorer : arguments.scorers) {
     ScoringArguments way;
+    way.idf = arguments.idf;
     way.scorer = scorer;
     if (scorer == Scorer::bm25) {
       for (const Scores scores : arguments.scores) {
@@ -251,7 +253,9 @@ void count_visits(const BenchQueryArguments& arguments, const Resources& resourc
   if (arguments.queries.layout.format == QueryFormat::vector)
     throw usage_error("--visits takes no queries of format vector");
   ScoringArguments scoring;
+  scoring.idf = arguments.idf;
   scoring.scorer = Scorer::bm25_pagerank;
+  scoring.alpha = arguments.alpha;
   for (const std::string& path : arguments.indexes) {
     const IndexReader index = IndexReader::open(path);
     const QueryEngine engine(index, scoring_options(scoring, index));
@@ -309,6 +313,7 @@ void add_query_bench(CLI::App& bench) {
                     std::size_t{1} << 40);
   add_name_option(command, "-a,--algorithm", arguments.algorithms, all_algorithms(), "Algorithms (default: all)");
   add_number_option(command, "-k", arguments.ks, "N", "Results per query", 1, end_docid);
+  add_idf_option(command, arguments.idf);
   add_value_option(command, "--scores", arguments.scores, scores_names, "Precision of scores (default: exact)");
   add_value_option(command, "--scorer", arguments.scorers, scorer_names, "Scoring functions (default: bm25)");
   add_alpha_option(command, arguments.alpha);

@@ -314,7 +314,7 @@ void add_stream_bench(CLI::App& bench) {
       "Also simulate each stream, with these times of the log's queries, from quern bench query --times and "
       "quern bench gpu --times")
       ->delimiter(',');
-  add_bench_scoring_options(command, arguments.scoring);
+  add_score_options(command, arguments.scoring);
   add_gpu_option(command, arguments.gpu.gpu);
   add_gpu_memory_options(command, arguments.gpu_memory);
   add_settings_option(command, "--gpu-options", "GPU settings", [&arguments = arguments](CLI::App& settings) {
