@@ -8,8 +8,8 @@
 #include "cli/run_quern.hpp"
 #include "gpu/skip_without_gpu.hpp"
 
-/// Benchmarks from the shell: their output, and arguments that they refuse.
-/// Times must be present; their values are not checked.
+/// Benchmarks from the shell: their output, and arguments that they refuse. Times must be present; their values are not
+/// checked.
 namespace quern {
 namespace {
 
@@ -78,8 +78,7 @@ TEST_CASE("bench gpu-cache --replay has a row for each memory, batch and cache",
   REQUIRE(json["replays"].size() == 2 * 2 * 3);
   for (const auto& row : json["replays"]) {
     CHECK(row["copied_bytes"] <= row["needed_bytes"]);
-    // Without resident lists, all are copied; with memory for all, each is
-    // copied once.
+    // Without resident lists, all are copied; with memory for all, each is copied once.
     if (row["cache"] == "none") CHECK(row["copied_bytes"] == row["needed_bytes"]);
     if (row["memory"] == "100%") CHECK(row["evicted"] == 0);
   }
@@ -177,13 +176,15 @@ TEST_CASE("bench gpu-cache needs a GPU, and knows wrong values", "[cli][measure]
     words.insert(words.end(), options.begin(), options.end());
     return run_quern(words, no_gpu);
   };
-  const RunOutcome without = bench({"--points", folder.path("points"), "--idf", "robertson"});
+  const RunOutcome without =
+      bench({"--points", folder.path("points"), "--idf", "robertson", "--list-buffers", "1M,5%"});
   CHECK(without.exit_status == 1);
   CHECK(without.out.empty());
   CHECK(contains(without.err, "--device cpu"));
   CHECK_FALSE(std::filesystem::exists(folder.path("points")));
   for (const CommandLine& wrong : {CommandLine{"--part", "all"},
                                    {"--memories", "much"},
+                                   {"--list-buffers", "much"},
                                    {"--policies", "best"},
                                    {"--batches", "0"},
                                    {"--lambdas", "2"},

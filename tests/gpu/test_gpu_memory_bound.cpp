@@ -1,12 +1,14 @@
 #include "quern/core/random.hpp"
 #include "quern/gpu/intersect/gpu_intersection.hpp"
-#include "quern/gpu/worker/gpu_engine.hpp"
+#include "quern/io/checksum.hpp"
+#include "quern/lab/gpu/gpu_cache_subject.hpp"
 
 #include "catch.hpp"
 #include "gpu/indexed_corpus.hpp"
 #include "gpu/random_plan.hpp"
 #include "gpu/skip_without_gpu.hpp"
 #include "index/pipeline/query_checks.hpp"
+#include "index/pipeline/ranked_pages.hpp"
 #include "search/read_queries.hpp"
 
 /// No engine allocates more GPU memory than it is allowed, and all results are the CPU's.
@@ -135,6 +137,23 @@ CachePlan plan_of(const IndexReader& index, std::uint64_t bytes) {
   return plan;
 }
 
+/// The CPU's EngineRun::results_hash: of the queries that have results.
+std::uint64_t hash_on_cpu(const QueryEngine& engine, std::span<const QueryView> queries, std::size_t k) {
+  StreamHash hash;
+  const auto add = [&](const auto& number) {
+    hash.add(as_bytes(std::string_view(reinterpret_cast<const char*>(&number), sizeof(number))));
+  };
+  for (const QueryView query : queries) {
+    const auto documents = engine.search(query, algorithm_named("and"), k);
+    if (!documents.empty()) add(documents.size());
+    for (const ScoredDocument& document : documents) {
+      add(document.docid);
+      add(document.score);
+    }
+  }
+  return hash.value();
+}
+
 }  // namespace
 
 TEST_CASE("with list buffers, a batch ends when the lists that it misses fill one", "[gpu][gpu_store]") {
@@ -185,6 +204,52 @@ TEST_CASE("with list buffers, a batch ends when the lists that it misses fill on
   memory.list_buffer = *memory.bytes / 2;
   CHECK_THROWS_WITH(GpuEngine(engine, options, progress),
                     Catch::Contains("twice the list buffer") && Catch::Contains(option_name<"list-buffer">));
+}
+
+TEST_CASE("strategy wang continues on the CPU from any plan's fronts, with list buffers, PageRank and robertson IDF",
+          "[gpu][gpu_store]") {
+  SKIP_WITHOUT_GPU();
+  RankedPages pages(131, {24000, 150, 9, false});
+  const DocumentOrder order = pages.order(OrderBy::score, 0.3);
+  const auto texts = texts_of_queries(draw_queries(7, ModelIndex(pages.documents, order.documents), 60));
+  const std::vector<std::string_view> views(texts.begin(), texts.end());
+  const IndexReader index = pages.index(order, 0.3, blocks_of(64));
+  ScoringOptions scoring = with_pagerank(0.3);
+  scoring.idf = Idf::robertson;
+  const QueryEngine engine(index, scoring);
+  const ParsedQueries read = read_all(engine, views);
+  GpuCacheOptions options;
+  options.gpu.strategy = &gpu::strategy_named("wang");
+  options.algorithm = &algorithm_named("and");
+  options.memories = {{"60%", 0.6}, {"10%", 0.1}};
+  options.repeats = 1;
+  GpuStatistics all;
+  for (const gpu::ListTails tails : {gpu::ListTails::cpu, gpu::ListTails::copy}) {
+    options.gpu.memory.tails = tails;
+    GpuCacheSubject subject(engine, views, read.views(), options, pages.pipeline.resources);
+    const std::uint64_t buffer = coded_list_bytes(index, false) / 8;
+    for (const auto& [policy, lambda] : {std::pair("vfb", 0.75), std::pair("vfb", 1.0), std::pair("qtf", 1.0)})
+      for (const std::size_t k : {1, 10}) {
+        INFO("tails " << name_of_value(gpu::list_tails, tails) << ", " << policy << ", k " << k);
+        const CacheSetting resident{.k = k}, setting{"60%", policy, lambda, k, 4096, buffer};
+        const EngineRun run = subject.run(setting);
+        CHECK(run.results_hash == subject.run(resident).results_hash);
+        CHECK(run.results_hash == hash_on_cpu(engine, read.views(), k));
+        // The replay needs no GPU.
+        const CopyDemand demand = subject.demand(setting);
+        CHECK(static_cast<double>(run.statistics.lists.copied_bytes) ==
+              Approx(demand.copied_bytes * static_cast<double>(subject.queries())).epsilon(0.02));
+        CHECK(demand.plan_bytes <= demand.cache_bytes);
+        if (tails == gpu::ListTails::copy) CHECK(run.statistics.resumed + run.statistics.ended_on_front == 0);
+        all += run.statistics;
+      }
+    CHECK_THROWS_AS(subject.run({"60%", "vfb", 1, 10, 4096, 3 * buffer}), GpuOutOfMemory);
+    CHECK_THROWS_AS(subject.run({"10%", "vfb", 1, 10, 4096, 64}), GpuOutOfMemory);
+  }
+  CHECK(all.ended_on_front > 0);
+  CHECK(all.resumed > 0);
+  CHECK(all.lists.copied_bytes > 0);
+  CHECK(all.windows > 0);
 }
 
 TEST_CASE("no engine allocates more GPU memory than it may, whatever it runs", "[gpu][gpu_store][property]") {

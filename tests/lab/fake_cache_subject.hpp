@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "quern/lab/gpu/cache_bench.hpp"
 
@@ -20,6 +21,7 @@ class FakeCacheSubject : public CacheSubject {
   std::uint64_t resident_copies = 0;  ///< bytes copied although all lists are resident
   std::size_t runs = 0;
   bool by_windows = false;
+  std::function<bool(const CacheSetting&)> too_small = [](const CacheSetting&) { return false; };
   double waiting = 1;   ///< factor of the GPU's times with all lists resident, which include waits of batches
   double unhidden = 0;  ///< share of the shorter of copies and GPU work that stays visible, if stages overlap
   WindowCosts copying{2e-5, 2e-3, 7}, kernels{1e-5, 3e-3, 90};  ///< costs of windows; kernels come on top
@@ -73,6 +75,7 @@ class FakeCacheSubject : public CacheSubject {
     return run;
   }
   CopyDemand demand(const CacheSetting& setting) override {
+    if (too_small(setting)) throw GpuOutOfMemory("too small");
     CopyDemand demand;
     demand.batch_queries = setting.batch == 1 ? 1 : static_cast<double>(queries) / std::ceil(batches(setting.batch));
     const double share = setting.memory == whole_memory ? 1 : std::stod(setting.memory) / 100;

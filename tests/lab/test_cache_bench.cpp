@@ -39,8 +39,8 @@ const CacheSplit& split_of(const CacheBenchFigures& figures, const std::string& 
 TEST_CASE("the grid has each configuration once, grouped by plan", "[measure]") {
   CacheGrid grid = some_grid();
   const std::vector<CacheSetting> all = settings_of(grid);
-  // 6 memories, 3 policies and 4 batches; 3 more lambdas for 2 policies; 3 more k; one at a time.
-  CHECK(all.size() == 6 * 3 * 4 + 3 * 2 + 3 * 3 + 3);
+  // 6 memories, 3 policies and 4 batches; 3 more lambdas for 6 memories and 2 policies; 3 more k; one at a time.
+  CHECK(all.size() == 6 * 3 * 4 + 3 * 6 * 2 + 3 * 3 + 3);
   for (std::size_t i = 0; i < all.size(); ++i)
     CHECK(std::find(all.begin() + static_cast<std::ptrdiff_t>(i) + 1, all.end(), all[i]) == all.end());
   std::vector<std::string> plans;
@@ -56,8 +56,12 @@ TEST_CASE("the grid has each configuration once, grouped by plan", "[measure]") 
   CHECK(curve_settings(grid).size() == 6 * 3 * 5);
   CHECK(calibrating_settings(grid).size() == 2 * 4);
   grid.parts = {GridPart::lambdas};
-  CHECK(settings_of(grid).size() == 4 * 2 + 1);
-  for (const CacheSetting& entry : settings_of(grid)) CHECK(entry.memory == "20%");
+  CHECK(settings_of(grid).size() == 6 * (4 * 2 + 1));
+  for (const CacheSetting& entry : settings_of(grid)) CHECK(entry.batch == 256);
+  grid.parts = {GridPart::buffers};
+  CHECK(settings_of(grid).empty());
+  grid.list_buffers = {1000, 2000};
+  CHECK(settings_of(grid).size() == 6 * 3 * 2);
 }
 
 TEST_CASE("grids with wrong numbers are refused", "[measure][numbers]") {
@@ -102,6 +106,31 @@ TEST_CASE("each model is exact for a machine that matches it", "[measure]") {
     // Through calibration, even the model with overlap learns that nothing overlaps.
     CHECK(differ == (overlap == StageOverlap::full));
   }
+}
+
+TEST_CASE("settings with too little memory are left out, with the reason", "[measure]") {
+  FakeCacheSubject subject(StageOverlap::none);
+  CacheGrid grid = some_grid();
+  grid.parts = {GridPart::memories, GridPart::buffers};
+  grid.list_buffers = {1000, 2000};
+  const CacheBenchFigures all = measure(subject, grid);
+  CHECK(all.left_out.empty());
+  REQUIRE(all.points.size() == settings_of(grid).size());
+  subject.too_small = [](const CacheSetting& setting) {
+    return setting.memory == "5%" || setting.memory == "7%" || setting.list_buffer == 2000;
+  };
+  const CacheBenchFigures figures = measure(subject, grid);
+  std::size_t left_out = 0;
+  for (const CacheSetting& setting : settings_of(grid)) left_out += subject.too_small(setting);
+  CHECK(figures.points.size() == all.points.size() - left_out);
+  CHECK(figures.calibrating_runs.size() == all.calibrating_runs.size() / 2);
+  // Those of the grid, of the curve for single queries, and those for calibration; each once.
+  CHECK(figures.left_out.size() == left_out + 3 + 4);
+  const auto json = cache_bench_json(figures, grid);
+  CHECK(json["left_out"][0]["why"] == "too small");
+  CHECK(json["left_out"][0]["memory"] == "7%");
+  for (const CacheSplit& split : figures.splits)
+    if (split.limit_ms == 0) CHECK(split.split.has_value() == (split.memory != "5%"));
 }
 
 TEST_CASE("a batch's wait for another batch's kernels does not count as GPU work", "[measure]") {

@@ -23,6 +23,7 @@ struct BenchGpuCacheArguments {
   ScoringArguments scoring;
   std::string index, train, points, algorithm = "and", strategy{gpu::all_strategies().front().name};
   bool replay = false;
+  std::vector<std::string> list_buffers;
   CacheGrid grid;
   GpuCacheOptions gpu;
 };
@@ -56,6 +57,7 @@ void print_tables(const CacheBenchFigures& figures, const std::string& base_memo
   }
   print_table(report, figures.resident);
   print_table(report, figures.points);
+  print_table(report, figures.left_out);
   report.say("Best splits of {} by the models:\n", base_memory);
   for (const CacheSplit& split : figures.splits)
     if (split.memory == base_memory) report.add("", figures_of(split));
@@ -86,10 +88,17 @@ void measure(BenchGpuCacheArguments arguments) {
                            memory_of_log_queries(resources));
   arguments.gpu.algorithm = &algorithm_named(arguments.algorithm);
   arguments.gpu.gpu.strategy = &gpu::strategy_named(arguments.strategy);
-  for (const auto* memories : {&arguments.grid.memories, &arguments.grid.calibrating})
-    for (const std::string& memory : *memories) arguments.gpu.memories[memory] = gpu_memory_limit(memory);
-  arguments.gpu.memories[arguments.grid.base.memory] = gpu_memory_limit(arguments.grid.base.memory);
-  check_cache_grid(arguments.grid);
+  const std::uint64_t lists = coded_list_bytes(index, engine.quantizer() != nullptr);
+  const auto add_memory = [&](const std::string& memory) {
+    arguments.gpu.memories[memory] = ratio(parse_budget(memory, lists), lists);
+  };
+  CacheGrid& grid = arguments.grid;
+  for (const auto* memories : {&grid.memories, &grid.calibrating})
+    std::for_each(memories->begin(), memories->end(), add_memory);
+  add_memory(grid.base.memory);
+  for (const std::string& buffer : arguments.list_buffers) grid.list_buffers.push_back(parse_budget(buffer, lists));
+  grid.base.list_buffer = std::exchange(arguments.gpu.gpu.memory.list_buffer, std::nullopt).value_or(0);
+  check_cache_grid(grid);
   arguments.gpu.kind = query_kind(arguments.queries.layout.format);
   const ParsedQueries read = engine.reader(arguments.gpu.kind).read(texts_of(queries), resources.threads);
   BenchReport report("gpu-cache", arguments.common);
@@ -160,21 +169,28 @@ CLI::Option* add_memory_option(CLI::App& command, const std::string& option, aut
   return add_option(command, option, memory, "SIZE|P%", help)->check(budget_validator())->capture_default_str();
 }
 
-void add_grid_options(CLI::App& command, CacheGrid& grid) {
+void add_grid_options(CLI::App& command, BenchGpuCacheArguments& arguments) {
+  CacheGrid& grid = arguments.grid;
   grid.policies = policies_and_none();
   add_value_option(command, "--part", grid.parts, grid_parts,
                    with_choices("Parts of the grid to measure (default: all):", grid_parts));
   add_memory_option(command, "--memories", grid.memories,
-                    "Limits of all GPU memory, as for quern query --gpu-memory; with --replay, of the memory for lists")
+                    "Amounts of GPU memory for lists, as sizes or percentages of all lists; tables, rows, queries and "
+                    "windows of documents have more")
+      ->delimiter(',');
+  add_option(command, "--list-buffers", arguments.list_buffers, "SIZE|P%",
+             "List buffers: two of them, as with list-buffer of --gpu-options, are part of each memory")
+      ->check(budget_validator())
       ->delimiter(',');
   add_option(command, "--policies", grid.policies, "NAME",
              with_choices("Policies of plans:", all_cache_policies()) + "\n  none: no plan")
       ->check(name_validator(policies_and_none()))
       ->delimiter(',')
       ->capture_default_str();
-  add_memory_option(command, "--calibrate", grid.calibrating,
-                    "Amounts of GPU memory used to measure the cost of windows of documents and the overlap of copies "
-                    "with work, for predicting all other amounts")
+  add_memory_option(
+      command, "--calibrate", grid.calibrating,
+      "Amounts of memory for lists used to measure the cost of windows of documents and the overlap of copies with "
+      "work, for predicting all other amounts")
       ->delimiter(',');
   add_number_option(command, "--batches", grid.batches, "N", "Batch sizes", 1, gpu::max_batch_queries);
   add_option(command, "--lambdas", grid.max_admissions, "L", "Largest shares of a list that plans keep")
@@ -185,7 +201,10 @@ void add_grid_options(CLI::App& command, CacheGrid& grid) {
   add_settings_option(
       command, "--base", "Values of settings that a part of the grid doesn't vary", [&](CLI::App& settings) {
         add_number_option(settings, "--k", grid.base.k, "N", "Results per query", 1, gpu::max_results);
-        add_memory_option(settings, "--memory", grid.base.memory, "GPU memory limit");
+        add_memory_option(settings, "--memory", grid.base.memory, "GPU memory for lists");
+        add_option(settings, "--lambda", grid.base.max_admission, "L", "Largest share of a list that plans keep")
+            ->check(max_admission_validator())
+            ->capture_default_str();
         add_number_option(settings, "--batch", grid.base.batch, "N", "Batch size", 1, gpu::max_batch_queries);
       });
   add_option(command, "--limits", grid.limits_ms, "MS|none",
@@ -211,11 +230,9 @@ void add_gpu_cache_bench(CLI::App& bench) {
   add_name_option(command, "-a,--algorithm", arguments.algorithm, all_algorithms(), "Query algorithm");
   add_settings_option(command, "--gpu-options", "GPU settings", [&arguments = arguments](CLI::App& settings) {
     add_strategy_options(settings, arguments.strategy, arguments.gpu.gpu.strategy_options);
-    gpu::GpuMemoryOptions& memory = arguments.gpu.gpu.memory;
-    memory.tails = gpu::ListTails::copy;  // as in the replay
-    add_ranked_list_options(settings, memory);
+    add_ranked_list_options(settings, arguments.gpu.gpu.memory);
   });
-  add_grid_options(command, arguments.grid);
+  add_grid_options(command, arguments);
   name_file(add_option(command, "--points", arguments.points, "FOLDER",
                        "Write the measured points that quern simulate throughput reads into this folder, a file "
                        "POLICY-BATCH.csv for each policy and batch size"),
@@ -232,7 +249,8 @@ void add_gpu_cache_bench(CLI::App& bench) {
        "a replay of the log, and the cost of windows of documents and the overlap of copies with work with the "
        "memories of --calibrate: never with the run being predicted.",
        "Queries without results are skipped. All results are compared with those with all lists in GPU memory. Plans "
-       "get three quarters of the memory that is left for lists.",
+       "get three quarters of the memory for lists, or all that list buffers leave. Settings with too little memory "
+       "are left out, with the reason.",
        "hits, bytes: the fraction of a batch's lists, and of their bytes, already in GPU memory. hidden: the fraction "
        "of copy time that did not slow queries down compared with all lists in memory. CPU: work on queries that the "
        "GPU left to it.",

@@ -84,7 +84,8 @@ constexpr Heading headings[] = {
       "gpu strategy batch batches transfer bucketing one-by-one limits"}},
     {"Cache plans",
      {"policy policies budget", "lambdas points replay",
-      "list-buffer max-admission block round count memories base calibrate part link csv overlap steps limit"}},
+      "list-buffer max-admission block round count memories list-buffers base calibrate part "
+      "link csv overlap steps limit"}},
     {"Scheduling",
      {"rate", "schedule deadline costs cpu-threads",
       "times max-blocks gpu-share gpu-batches max-batch hand-over allow-missed seconds"}},

@@ -33,17 +33,27 @@ void add_part(const CacheGrid& grid, GridPart part, const std::string& policy, S
     case GridPart::memories:
       for (const std::string& memory : grid.memories)
         for (const std::size_t batch : grid.batches)
-          add(all, {memory, policy, setting.max_admission, setting.k, batch});
+          add(all, {memory, policy, setting.max_admission, setting.k, batch, setting.list_buffer});
+      break;
+    case GridPart::buffers:
+      for (const std::string& memory : grid.memories)
+        for (const std::uint64_t buffer : grid.list_buffers)
+          add(all, {memory, policy, setting.max_admission, setting.k, setting.batch, buffer});
       break;
     case GridPart::lambdas:
-      for (const double lambda : grid.max_admissions)
-        add(all, {setting.memory, policy, lambda, setting.k, setting.batch});
+      for (const std::string& memory : grid.memories)
+        for (const double lambda : grid.max_admissions)
+          add(all, {memory, policy, lambda, setting.k, setting.batch, setting.list_buffer});
       break;
     case GridPart::ks:
-      for (const std::size_t k : grid.ks) add(all, {setting.memory, policy, setting.max_admission, k, setting.batch});
+      for (const std::size_t k : grid.ks) {
+        setting.k = k;
+        add(all, setting);
+      }
       break;
     case GridPart::single:
-      add(all, {setting.memory, policy, setting.max_admission, setting.k, 1});
+      setting.batch = 1;
+      add(all, setting);
       break;
   }
 }
@@ -55,7 +65,7 @@ bool measured_before(const CacheSetting& a, const CacheSetting& b, const CacheGr
   };
   const auto key = [&](const CacheSetting& setting) {
     return std::tuple(place(grid.memories, setting.memory), setting.memory, place(grid.policies, setting.policy),
-                      setting.max_admission, setting.k);
+                      setting.max_admission, setting.k, setting.list_buffer);
   };
   return key(a) < key(b);
 }
@@ -110,7 +120,7 @@ std::vector<CacheSetting> curve_settings(const CacheGrid& grid) {
   for (const std::string& policy : grid.policies)
     for (const std::size_t batch : batches)
       for (const std::string& memory : grid.memories)
-        add(all, {memory, policy, grid.base.max_admission, grid.base.k, batch});
+        add(all, {memory, policy, grid.base.max_admission, grid.base.k, batch, grid.base.list_buffer});
   return all;
 }
 
@@ -134,8 +144,8 @@ class CacheBench {
     measure_resident();
     calibrate();
     make_curves();
-    for_each("measure the grid", settings_of(grid_),
-             [&](const CacheSetting& setting) { figures_.points.push_back(measure_point(setting)); });
+    for_each_that_fits("measure the grid", settings_of(grid_),
+                       [&](const CacheSetting& setting) { figures_.points.push_back(measure_point(setting)); });
     for (const std::string& memory : grid_.memories)
       for (const std::string& policy : grid_.policies)
         for (const double limit_ms : grid_.limits_ms)
@@ -170,6 +180,19 @@ class CacheBench {
     progress_.finish();
   }
 
+  template <class Step>
+  void for_each_that_fits(const char* what, const Settings& settings, Step&& step) {
+    for_each(what, settings, [&](const CacheSetting& setting) {
+      const auto is_setting = [&](const LeftOutSetting& each) { return each.setting == setting; };
+      if (std::any_of(figures_.left_out.begin(), figures_.left_out.end(), is_setting)) return;
+      try {
+        step(setting);
+      } catch (const GpuOutOfMemory& error) {
+        figures_.left_out.push_back({setting, error.what()});
+      }
+    });
+  }
+
   void measure_resident() {
     for_each("measure all lists in memory", resident_settings(grid_), [&](const CacheSetting& setting) {
       const EngineRun run = checked_run(setting);
@@ -181,7 +204,7 @@ class CacheBench {
 
   /// Uses only runs whose batches all run in windows or all don't: the costs of mixed runs can't be separated.
   void calibrate() {
-    for_each("measure copies during work", calibrating_settings(grid_), [&](const CacheSetting& setting) {
+    for_each_that_fits("measure copies during work", calibrating_settings(grid_), [&](const CacheSetting& setting) {
       const CopyDemand& demand = demand_of(setting);
       if (demand.windowed != 0 && demand.windowed != 1) return;
       const EngineRun run = checked_run(setting);
@@ -199,8 +222,9 @@ class CacheBench {
     if (first->second != run.results_hash)
       throw Error(
           "results differ from those with all lists in the GPU's memory: memory {}, policy {}, "
-          "lambda {}, k {}, batches of {}",
-          setting.memory, setting.policy, setting.max_admission, setting.k, setting.batch);
+          "lambda {}, k {}, batches of {}, list buffers of {}",
+          setting.memory, setting.policy, setting.max_admission, setting.k, setting.batch,
+          size_text(setting.list_buffer));
     return run;
   }
 
@@ -211,7 +235,7 @@ class CacheBench {
   }
 
   void make_curves() {
-    for_each("replay the log", curve_settings(grid_), [&](const CacheSetting& setting) {
+    for_each_that_fits("replay the log", curve_settings(grid_), [&](const CacheSetting& setting) {
       const CopyDemand& demand = demand_of(setting);
       if (figures_.curves.empty() || figures_.curves.back().policy != setting.policy ||
           figures_.curves.back().batch != setting.batch) {
@@ -248,6 +272,7 @@ class CacheBench {
     const auto known = std::find_if(demands_.begin(), demands_.end(), [&](const auto& each) {
       return each.first.memory == best.memory && each.first.policy == best.policy;
     });
+    if (known == demands_.end()) return best;  // too little memory
     const double limit_us = best.limit_ms > 0 ? 1000 * best.limit_ms : std::numeric_limits<double>::infinity();
     constexpr unsigned steps = 100;
     constexpr double min_share = 0.99;
@@ -307,7 +332,8 @@ FigureRow setting_row(const CacheSetting& setting) {
           {"policy", setting.policy, "policy"},
           {"max_admission", setting.max_admission, "lambda"},
           {"k", setting.k, "k"},
-          {"batch", setting.batch, "batch"}};
+          {"batch", setting.batch, "batch"},
+          {"list_buffer", setting.list_buffer, "buffer MB", "{:.1f}", 1e-6}};
 }
 
 Json times_json(const QueryTimes& times) {
@@ -433,6 +459,12 @@ FigureRow figures_of(const CacheSplit& split) {
           {"curve_batch", split.curve_batch}};
 }
 
+FigureRow figures_of(const LeftOutSetting& left_out) {
+  FigureRow row = setting_row(left_out.setting);
+  row.push_back({"why", left_out.why, "left out"});
+  return row;
+}
+
 Json cache_bench_json(const CacheBenchFigures& figures, const CacheGrid& grid) {
   const auto all = [](const auto& each, auto... more) {
     Json rows = Json::array();
@@ -448,7 +480,8 @@ Json cache_bench_json(const CacheBenchFigures& figures, const CacheGrid& grid) {
                {"window_copies", to_json(figures_of(figures.window_copies))},
                {"window_kernels", to_json(figures_of(figures.window_kernels))},
                {"points", all(figures.points)},
-               {"splits", all(figures.splits)}};
+               {"splits", all(figures.splits)},
+               {"left_out", all(figures.left_out)}};
   for (const CalibratingRun& run : figures.calibrating_runs)
     json["calibrating_runs"].push_back(calibrating_run_json(run));
   for (const PolicyPoints& curve : figures.curves) json["curves"].push_back(curve_json(curve));

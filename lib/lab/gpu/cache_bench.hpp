@@ -19,27 +19,29 @@ inline constexpr std::string_view no_policy = "none";
 
 /// One configuration of the engine.
 struct CacheSetting {
-  std::string memory{whole_memory};  ///< for lists, in the command line's syntax
+  std::string memory{whole_memory};  ///< for lists and list buffers, in the command line's syntax
   std::string policy{no_policy};     ///< of the plan
   double max_admission = 1;          ///< lambda of the plan
   std::size_t k = 10;
-  std::size_t batch = 256;  ///< queries per batch; 1: queries run one at a time
+  std::size_t batch = 256;        ///< queries per batch; 1: queries run one at a time
+  std::uint64_t list_buffer = 0;  ///< bytes for the lists that a batch misses, of each of two: S_b; 0: no buffers
 
   bool operator==(const CacheSetting&) const = default;
 };
 
-/// Parts of the grid. All but the first use one memory.
-enum class GridPart { memories, lambdas, ks, single };
+enum class GridPart { memories, buffers, lambdas, ks, single };
 
 inline constexpr NamedValue<GridPart> grid_parts[] = {
     {"memories", GridPart::memories, "all memories, policies and batch sizes"},
-    {"lambdas", GridPart::lambdas, "all lambdas and policies at the base memory and batch"},
+    {"buffers", GridPart::buffers, "all memories, policies and list buffers at the base batch"},
+    {"lambdas", GridPart::lambdas, "all memories, policies and lambdas at the base batch"},
     {"ks", GridPart::ks, "all k and policies at the base memory and batch"},
     {"single", GridPart::single, "all policies at the base memory, queries one at a time"},
 };
 
 struct CacheGrid {
-  std::vector<GridPart> parts = {GridPart::memories, GridPart::lambdas, GridPart::ks, GridPart::single};
+  std::vector<GridPart> parts = {GridPart::memories, GridPart::buffers, GridPart::lambdas, GridPart::ks,
+                                 GridPart::single};
   std::vector<std::string> memories = {"5%", "10%", "20%", "40%", "70%", "100%"};
   /// Memories of the runs that calibrate the costs of windows and the overlap of copies with work for all others; they
   /// must differ from `memories`.
@@ -48,8 +50,9 @@ struct CacheGrid {
   std::vector<std::size_t> batches = {16, 256, 4096, 16384};
   std::vector<double> max_admissions = {0.75, 0.85, 0.95, 1};
   std::vector<std::size_t> ks = {1, 5, 10, 15};
+  std::vector<std::uint64_t> list_buffers;
   /// Values that parts of the grid do not vary. Its policy is ignored.
-  CacheSetting base{"20%", std::string(no_policy), 1, 10, 256};
+  CacheSetting base{"20%", std::string(no_policy), 1, 10, 256, 0};
   std::vector<double> limits_ms = {5, 50, 100, 150, 0};  ///< response times to compute splits for; 0: no limit
 };
 
@@ -124,9 +127,10 @@ struct CopyDemand {
 class CacheSubject {
  public:
   virtual ~CacheSubject() = default;
-  /// Answers all queries, or, in batches of 1, some of them one at a time.
+  /// Answers all queries, or, in batches of 1, some of them one at a time. Throws GpuOutOfMemory if the setting has too
+  /// little memory.
   virtual EngineRun run(const CacheSetting& setting) = 0;
-  /// The demand of the queries that run() answers.
+  /// The demand of the queries that run() answers. Throws GpuOutOfMemory likewise.
   virtual CopyDemand demand(const CacheSetting& setting) = 0;
   /// Microseconds for finding the lists of a query, with all threads.
   virtual double find_us() = 0;
@@ -242,6 +246,12 @@ struct PolicyPoints {
   MeasuredPoints points;
 };
 
+/// A setting that has too little memory.
+struct LeftOutSetting {
+  CacheSetting setting;
+  std::string why;
+};
+
 struct CacheBenchFigures {
   std::vector<ResidentTimes> resident;
   std::vector<TransferTime> copied_lists, copied_windows, pinned_copies;
@@ -250,12 +260,13 @@ struct CacheBenchFigures {
   std::vector<PolicyPoints> curves;
   std::vector<CachePoint> points;
   std::vector<CacheSplit> splits;
+  std::vector<LeftOutSetting> left_out;
 };
 
 /// Measures c(n), t(S_b), the costs of windows of documents and the share of stages that does not overlap; then the
-/// grid, with predictions that use nothing of the predicted run; then computes the best splits. Throws Error if a
-/// configuration's results differ from those with all lists in memory; InvalidArgument if the grid is invalid or not
-/// all lists fit; and what the subject throws.
+/// grid, with predictions that use nothing of the predicted run; then computes the best splits. Leaves out settings
+/// with too little memory. Throws Error if a configuration's results differ from those with all lists in memory;
+/// InvalidArgument if the grid is invalid or not all lists fit; and what the subject throws.
 CacheBenchFigures measure_cache(CacheSubject& subject, const CacheGrid& grid, Progress& progress);
 
 // Figures as `quern bench gpu-cache` prints them. Times are microseconds per query, rates queries per second.
@@ -266,6 +277,7 @@ FigureRow figures_of(const WindowCosts& costs);
 FigureRow figures_of(const ResidentTimes& resident);
 FigureRow figures_of(const CachePoint& point);
 FigureRow figures_of(const CacheSplit& split);
+FigureRow figures_of(const LeftOutSetting& left_out);
 /// All figures, in the format that scripts/plot reads.
 nlohmann::ordered_json cache_bench_json(const CacheBenchFigures& figures, const CacheGrid& grid);
 

@@ -6,6 +6,7 @@
 
 #include "quern/gpu/device/memory_division.hpp"
 #include "quern/gpu/device/tuning.hpp"
+#include "quern/gpu/worker/fronts.hpp"
 #include "quern/gpu/worker/worker_pool.hpp"
 #include "quern/io/checksum.hpp"
 #include "quern/lab/gpu/gpu_bench.hpp"
@@ -76,8 +77,15 @@ gpu::GpuMemoryOptions GpuCacheSubject::memory_of(const CacheSetting& setting) {
   const auto known = options_.memories.find(setting.memory);
   if (known == options_.memories.end()) throw InvalidArgument("unknown memory " + setting.memory);
   memory = options_.gpu.memory;
-  memory.bytes = known->second.bytes;
-  memory.share = known->second.share;
+  memory.list_share = known->second;
+  if (setting.list_buffer > 0) {
+    const auto lists = static_cast<double>(gpu::sizes_of(engine_.index(), &engine_).lists);
+    memory.list_buffer = setting.list_buffer;
+    *memory.list_share -= 2 * static_cast<double>(setting.list_buffer) / lists;
+    if (*memory.list_share <= 0)
+      throw GpuOutOfMemory("two list buffers of {} leave nothing of {}", size_text(setting.list_buffer),
+                           setting.memory);
+  }
   const gpu::Strategy* const strategy = options_.gpu.strategy;
   memory.needs = gpu::needs_of({&strategy, 1}, engine_.index().num_documents());
   memory.plan = plans_.plan(setting, memory);
@@ -86,13 +94,14 @@ gpu::GpuMemoryOptions GpuCacheSubject::memory_of(const CacheSetting& setting) {
 
 GpuEngine& GpuCacheSubject::engine_for(const CacheSetting& setting) {
   const gpu::GpuMemoryOptions memory = memory_of(setting);
-  if (gpu_ && memory_ == setting.memory && plan_ == memory.plan) return *gpu_;
+  if (gpu_ && memory_ == setting.memory && list_buffer_ == setting.list_buffer && plan_ == memory.plan) return *gpu_;
   transfers_.reset();
   gpu_.reset();
   GpuOptions gpu = options_.gpu;
   gpu.memory = memory;
   gpu_ = std::make_unique<GpuEngine>(engine_, gpu, *resources_.progress);
   memory_ = setting.memory;
+  list_buffer_ = setting.list_buffer;
   plan_ = memory.plan;
   return *gpu_;
 }
@@ -112,7 +121,12 @@ EngineRun GpuCacheSubject::run(const CacheSetting& setting) {
       const auto asked = std::span<const QueryView>(queries_).subspan(first, singly ? 1 : run.queries);
       GpuStatistics counted;
       Results results;
-      all_seconds += wall_seconds([&] { results = gpu.search(asked, *options_.algorithm, setting.k, &counted); });
+      try {
+        all_seconds += wall_seconds([&] { results = gpu.search(asked, *options_.algorithm, setting.k, &counted); });
+      } catch (const InvalidArgument& error) {
+        if (setting.list_buffer == 0) throw;
+        throw GpuOutOfMemory("{}", error.what());  // a query's lists are larger than the buffer
+      }
       run.statistics += counted;
       for (const auto& documents : results) add_results(documents, hash);
     }
@@ -144,6 +158,7 @@ CopyDemand GpuCacheSubject::demand(const CacheSetting& setting) {
   const gpu::MemoryDivision division = division_of(engine_, memory);
   const Lists queries = sent(setting.batch);
   const auto count = static_cast<double>(std::max<std::size_t>(queries.size(), 1));
+  const bool intersects = options_.algorithm->matching != Matching::any;
   // QueryQueue makes batches of equal size.
   const double batches = std::ceil(count / static_cast<double>(setting.batch));
   CopyDemand demand;
@@ -153,10 +168,10 @@ CopyDemand GpuCacheSubject::demand(const CacheSetting& setting) {
   replay.retention = options_.gpu.memory.retention;
   replay.with_impacts = engine_.quantizer() != nullptr;
   replay.plan = memory.plan;
+  replay.ends_on_fronts = intersects && gpu::ends_on_fronts(memory, engine_);
   replay.passes = 2;  // measured runs have warm caches
   replay.flights = setting.batch == 1 ? 1 : gpu::batches_in_flight;
   constexpr std::size_t few_queries = 16;  // their lists should fit together
-  const bool intersects = options_.algorithm->matching != Matching::any;
   replay.by_windows = options_.gpu.strategy->window_limits != nullptr && division.resident_rows &&
                       !(intersects && setting.batch <= few_queries);
   if (division.whole_index) {
@@ -217,7 +232,7 @@ const LogDemand& BenchPlans::demand(std::size_t k) {
 
 const CachePlan* BenchPlans::plan(const CacheSetting& setting, const gpu::GpuMemoryOptions& memory) {
   if (setting.policy == no_policy) return nullptr;
-  const auto key = std::tuple(setting.memory, setting.policy, setting.max_admission, setting.k);
+  const auto key = std::tuple(setting.memory, setting.policy, setting.max_admission, setting.k, setting.list_buffer);
   const auto known = plans_.find(key);
   if (known != plans_.end()) return &known->second;
   const gpu::PlanRoom room = gpu::plan_room(engine_, memory);

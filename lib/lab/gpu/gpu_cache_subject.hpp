@@ -30,13 +30,13 @@ class BenchPlans {
   const Resources& resources_;
   CacheBlocks blocks_;
   std::map<std::size_t, LogDemand> demands_;  ///< by k
-  std::map<std::tuple<std::string, std::string, double, std::size_t>, CachePlan> plans_;
+  std::map<std::tuple<std::string, std::string, double, std::size_t, std::uint64_t>, CachePlan> plans_;
 };
 
 struct GpuCacheOptions {
   GpuOptions gpu;  ///< of one GPU; settings have the sizes of memory and batches
   const QueryAlgorithm* algorithm = nullptr;
-  std::map<std::string, gpu::GpuMemoryOptions> memories;  ///< by name in settings
+  std::map<std::string, double> memories;  ///< by name in settings: shares of the index's lists
   unsigned repeats = 3;
   QueryKind kind = QueryKind::text;  ///< of the logs
 };
@@ -75,8 +75,10 @@ class GpuCacheSubject final : public CacheSubject {
   LogLists lists_;
   std::unique_ptr<TransferBench> transfers_;  ///< only one of these holds GPU memory at a time
   std::unique_ptr<GpuEngine> gpu_;
-  std::string memory_;               ///< of gpu_
-  const CachePlan* plan_ = nullptr;  ///< of gpu_
+  // of gpu_
+  std::string memory_;
+  std::uint64_t list_buffer_ = 0;
+  const CachePlan* plan_ = nullptr;
 };
 
 }  // namespace quern

@@ -17,30 +17,40 @@ namespace {
 class ReplayBatch {
  public:
   struct Listed {
-    PostingList list;
+    PostingList list;  ///< as the batch reads it
+    bool is_cut = false;
     gpu::ListView view;
     std::uint32_t queries = 0;  ///< that need it
   };
   using Lists = std::unordered_map<term_t, Listed>;
 
-  explicit ReplayBatch(const gpu::ListCache& cache) : cache_(cache) {}
+  ReplayBatch(const ListCacheCase& options, const gpu::ListCache& cache) : options_(options), cache_(cache) {}
 
-  /// Adds a query's lists, or returns false if the words outside a plan's fronts would exceed `max_words`.
-  bool add(const std::vector<WeightedList>& lists, std::uint64_t max_words) {
-    std::uint64_t more = 0;
-    for (const WeightedList& each : lists)
-      if (is_kept(each.list) && !lists_.contains(each.list.number)) more += cache_.words_behind_front(each.list);
-    if (words_ + more > max_words) return false;
+  /// Adds a query's lists, or returns false if the words outside a plan's fronts would exceed `max_words`, or those to
+  /// be copied `max_missing`.
+  bool add(const std::vector<WeightedList>& lists, std::uint64_t max_words,
+           std::uint64_t max_missing = std::numeric_limits<std::uint64_t>::max()) {
+    std::uint64_t more = 0, missing = 0;
+    std::vector<Listed> added;
+    for (const WeightedList& each : lists) {
+      if (!is_kept(each.list) || lists_.contains(each.list.number)) continue;
+      const PostingList& list = added.emplace_back(as_read(each.list)).list;
+      more += cache_.words_behind_front(list);
+      missing += cache_.missing_words(list);
+    }
+    if (words_ + more > max_words || missing_words_ + missing > max_missing) return false;
     words_ += more;
+    missing_words_ += missing;
     queries_.push_back(&lists);
+    for (const Listed& list : added) lists_.emplace(list.list.number, list);
     for (const WeightedList& each : lists)
-      if (is_kept(each.list)) ++lists_.try_emplace(each.list.number, Listed{each.list, {}}).first->second.queries;
+      if (is_kept(each.list)) ++lists_.at(each.list.number).queries;
     return true;
   }
   void clear() {
     lists_.clear();
     queries_.clear();
-    words_ = 0;
+    words_ = missing_words_ = 0;
   }
   std::uint64_t queries() const { return queries_.size(); }
   /// Empties the batch, and returns the lists of its queries.
@@ -51,24 +61,37 @@ class ReplayBatch {
   }
   std::uint64_t words() const { return words_; }
   const Lists& lists() const { return lists_; }
-  std::vector<gpu::WantedList> wanted() {
+  /// Those to be brought; sets the places of fronts.
+  std::vector<gpu::WantedList> wanted(gpu::ListCache& cache) {
     std::vector<gpu::WantedList> all;
-    for (auto& each : lists_) all.push_back({&each.second.list, &each.second.view});
+    for (auto& [term, each] : lists_) {
+      if (each.is_cut)
+        cache.use_front(each.list, each.view);
+      else
+        all.push_back({&each.list, &each.view});
+    }
     return all;
   }
 
  private:
+  Listed as_read(const PostingList& list) const {
+    if (options_.ends_on_fronts)
+      if (const std::optional<PostingList> front = cache_.front_only(list)) return {*front, true, {}};
+    return {list, false, {}};
+  }
+
+  const ListCacheCase& options_;
   const gpu::ListCache& cache_;
   Lists lists_;
   std::vector<const std::vector<WeightedList>*> queries_;
-  std::uint64_t words_ = 0;
+  std::uint64_t words_ = 0, missing_words_ = 0;
 };
 
 /// Batches queries like RankingWorker.
 class Replay {
  public:
   Replay(const IndexReader& index, const ListCacheCase& options)
-      : index_(index), options_(options), cache_(options), batch_(cache_) {
+      : index_(index), options_(options), cache_(options), batch_(options, cache_) {
     if (options.plan == nullptr) return;
     const std::uint64_t ratio = options.plan->manifest.block / index.block_size();
     gpu::ListCopies copies;  // ignored
@@ -80,9 +103,10 @@ class Replay {
 
   void add(const std::vector<WeightedList>& lists) {
     ++figures_.queries;
-    if (batch_.queries() < options_.batch && batch_.add(lists, max_words())) return;
+    if (batch_.queries() < options_.batch && batch_.add(lists, max_words(), max_missing_words())) return;
     run_batch();
-    if (!batch_.add(lists, options_.by_windows ? max_words() : cache_.free_words())) ++figures_.left_out;
+    const std::uint64_t words = options_.by_windows ? max_words() : cache_.free_words();
+    if (!batch_.add(lists, words, max_missing_words())) ++figures_.left_out;
   }
   ListCacheFigures end_pass() {
     run_batch();
@@ -93,6 +117,10 @@ class Replay {
  private:
   std::uint64_t max_words() const {
     return options_.by_windows ? std::numeric_limits<std::uint64_t>::max() : cache_.free_words() / 2;
+  }
+
+  std::uint64_t max_missing_words() const {
+    return options_.all_for_fronts ? options_.window_words / 2 : std::numeric_limits<std::uint64_t>::max();
   }
 
   void run_batch() {
@@ -124,9 +152,10 @@ class Replay {
     const unsigned flight = next_flight_++ % options_.flights;
     cache_.release(flight);
     gpu::ListCopies copies;
-    if (!cache_.acquire(flight, batch_.wanted(), copies)) {
+    const std::vector<gpu::WantedList> wanted = batch_.wanted(cache_);
+    if (!cache_.acquire(flight, wanted, copies)) {
       release_all();
-      if (!cache_.acquire(flight, batch_.wanted(), copies)) figures_.left_out += batch_.queries();
+      if (!cache_.acquire(flight, wanted, copies)) figures_.left_out += batch_.queries();
     }
     ++figures_.batches;
     batch_.clear();
@@ -143,7 +172,7 @@ class Replay {
     for (const ReplayBatch::Listed* list : lists) {
       coded.emplace_back(static_cast<std::uint32_t>(views.size()), &list->list);
       views.push_back(list->view);
-      held.push_back(&list->list);
+      if (!list->is_cut) held.push_back(&list->list);
     }
     gpu::ListCopies copies;
     cache_.hold(flight, held, copies);

@@ -8,12 +8,16 @@ namespace quern {
 
 /// `block_size` is taken from the index.
 struct ListCacheCase : gpu::ListCacheOptions {
-  std::uint64_t batch = 1;          ///< maximum queries; fewer if their lists exceed half of the memory left by a plan
+  /// Maximum queries; fewer if their lists exceed half of the memory left by a plan or, with `all_for_fronts`, those
+  /// that are missing exceed a list buffer, which is half of the words of windows.
+  std::uint64_t batch = 1;
   const CachePlan* plan = nullptr;  ///< its fronts stay cached
   /// Whether batches whose lists exceed that half go through windows of documents (see DocumentWindows): each list that
   /// is not in memory and does not fit there is copied once, without its front. Blocks at window borders are copied
   /// twice.
   bool by_windows = false;
+  /// Whether batches read only the front of a list that has one, since the CPU goes on from there: see ListTails::cpu.
+  bool ends_on_fronts = false;
   unsigned flights = 1;  ///< batches in flight
   unsigned passes = 1;   ///< over the queries; only the last counts
 };
