@@ -1,8 +1,13 @@
 """Wang, Yu, Stones, Ren, Wang, Liu, Ren: Efficient GPU-based Query Processing with Pruned List Caching (ICPADS 2017)."""
+import math
+
 from figures import ALL, BATCH, NONE, SOME, figure, gpu_rows, measured_times, panel, simulated_ms, streamed_ms
 
 POLICIES = ('vfb', 'qtf', 'qtfdf')
-PAGERANK = ('--scorer', 'bm25+pagerank')
+SCORES = ('--scorer', 'bm25+pagerank', '--idf', 'robertson')
+LINKS = (12, 25, 55, 100, 375)  # GB/s
+LIMITS = (50, 100, 150)  # ms
+LARGE = 4096  # queries of a batch that fills an H200
 
 
 @figure('wang-3', "Visits along the most frequent term's list", NONE, 1)
@@ -15,25 +20,75 @@ def wang_3(m):
 
 def simulated_cache(m):
     """Totals by policy: (budget in percent, row)."""
-    rows = m.bench('simulate', 'cache', m.index('score'), '--train', m.log(50000, 'train'), '-q', m.log(50000), '--policy',
+    rows = m.bench('simulate', 'cache', m.index('score'), '--train', m.log(10000, 'train'), '-q', m.log(10000), '--policy',
                    ','.join(POLICIES), '--budget', '5%,10%,20%,30%,40%', '--idf', 'robertson')['results']
     return {policy: [(round(100 * row['budget_bytes'] / row['index_bytes']), row) for row in rows if row['policy'] == policy]
             for policy in POLICIES}
 
 
 def memories(m):
-    """Limits of all that a GPU keeps, as shares of the lists. Little of a small index leaves no room for lists."""
-    return ('60%', '80%', '100%', '120%') if m.small else ('40%', '60%', '80%', '100%')
+    """M, as shares of the lists. A query of the sample needs a large share of them."""
+    return ('40%', '60%', '80%') if m.small else ('10%', '20%', '30%', '40%')
 
 
-def measured_cache(m):
-    points = m.file('points')
-    bench = m.bench('bench', 'gpu-cache', m.index('score'), '--train', m.log(10000, 'train'), '-q', m.log(10000), '-a', 'and',
-                    *PAGERANK, '--gpu-options', 'strategy=wang', '--part', 'memories', '--memories', ','.join(memories(m)),
-                    '--calibrate', '70%,110%', '--policies', ','.join(POLICIES), '--batches', '64,1024', '--base',
-                    f'memory={memories(m)[-1]},batch=1024', '--limits', '50,100,150,none', '--repeats', m.repeats, '--points', points,
-                    '--force')
+def measured_cache(m, strategy, part, queries, *words):
+    """`part` of the grid of `quern bench gpu-cache`; writes the points of the model."""
+    points = m.file(f'{strategy}-{part}')
+    bench = m.bench('bench', 'gpu-cache', m.index('score'), '--train', m.log(3000, 'train'), '-q', m.log(queries), '-a', 'and',
+                    *SCORES, '--part', part, '--memories', ','.join(memories(m)), '--calibrate', '15%,50%', '--limits', 'none',
+                    '--repeats', 1, '--points', points, '--force', *words)
     return {**bench, 'folder': points}
+
+
+def by_buffer(m):
+    """Wang's engine: all policies, memories M and buffers S_b, for lambda = 0.95 and k = 10."""
+    return measured_cache(m, 'wang', 'buffers', 2000, '--policies', ','.join((*POLICIES, 'none')), '--gpu-options',
+                          'strategy=wang,tails=cpu', '--list-buffers', '8%,12%' if m.small else '1%,2%,4%', '--batches',
+                          f'64,512,{LARGE}', '--base', 'batch=16384,lambda=0.95')
+
+
+def by_lambda(m):
+    """vfb with every lambda, and the second of the buffers."""
+    buffer = sorted({point['list_buffer'] for point in by_buffer(m)['points']})[1]
+    return measured_cache(m, 'wang', 'lambdas', 2000, '--policies', 'vfb', '--gpu-options',
+                          f'strategy=wang,tails=cpu,list-buffer={buffer}', '--batches', LARGE, '--base', 'batch=16384')
+
+
+def by_batch(m):
+    """Quern's own strategy."""
+    return measured_cache(m, 'range', 'memories', 10000, '--policies', ','.join((*POLICIES, 'none')), '--gpu-options',
+                          'strategy=range', '--batches', '256,2048,16384')
+
+
+def response_ms(point):
+    """With two batches under way, a batch waits for the one before it."""
+    return min(2, point['batches']) * point['total_us'] * point['queries'] / point['batches'] / 1000
+
+
+def best_rates(points, limit=math.inf):
+    """Thousand queries per second by policy and memory, of the best buffer, batch or lambda within a response time; else 0."""
+    rates = {}
+    for point in points:
+        own = rates.setdefault(point['policy'], {})
+        rate = point['queries_per_second'] / 1e3 if response_ms(point) <= limit else 0
+        own[point['memory']] = max(own.get(point['memory'], 0), rate)
+    return rates
+
+
+def bars(rates, title):
+    return panel({policy: [(f'{memory[:-1]} %', rate) for memory, rate in own.items()] for policy, own in rates.items()},
+                 'M, % of the lists', 'thousand queries per second', title, kind='bar')
+
+
+def modelled(m, bench, policy, batch, memory_bytes, *words):
+    """The model's best split and curve."""
+    return m.bench('simulate', 'throughput', f"{bench['folder']}/{policy}-{batch}.csv", '--memory', int(memory_bytes), *words)
+
+
+def bytes_of(bench, memory):
+    """M in bytes; buffers are a part of it."""
+    return next(point['expected']['list_bytes'] + 2 * point['list_buffer'] for point in bench['points']
+                if point['memory'] == memory)
 
 
 @figure('wang-4', 'The functions of the throughput model', SOME, 3)
@@ -42,7 +97,7 @@ def wang_4(m):
                      for policy, points in simulated_cache(m).items()}, 'S_c, % of the lists', 'KB transferred per query',
                     'dq(S_c), simulated')]
     if m.gpu:
-        bench = measured_cache(m)
+        bench = by_buffer(m)
         runs = sorted({run['batch_queries']: run for run in bench['resident']}.items())
         panels += [panel({'c': [(batch, run['c_us']) for batch, run in runs]}, 'n, queries per batch', 'µs per query', 'c(n)',
                          log='xy'),
@@ -51,47 +106,29 @@ def wang_4(m):
     return panels
 
 
-@figure('wang-5', 'Throughput by the cache\'s share of memory, by the model and measured', ALL, 3)
+@figure('wang-5', 'Throughput by the cache\'s share of memory, by the model and measured', ALL, 1)
 def wang_5(m):
-    """In the engine, each of two batches has a list buffer."""
-    bench, panels = measured_cache(m), []
-    memory = max(point['expected']['list_bytes'] for point in bench['points'])
+    bench, panels = by_buffer(m), []
+    memory = bytes_of(bench, memories(m)[-1])
     for limit in (150, 0):
-        series = {}
-        for policy in POLICIES:
-            curve = m.bench('simulate', 'throughput', f"{bench['folder']}/{policy}-1024.csv", '--memory', int(memory), '--limit',
-                            limit)
-            series[policy] = [(split['cache_bytes'] / memory, split['queries_per_second'] / 1e3) for split in curve['curve']]
-        panels.append(panel(series, 'S_c / M', 'thousand queries per second', f'within {limit} ms' if limit else 'no limit'))
-    memory, rates = memories(m)[-1], []
-    for megabytes in (2, 3, 4) if m.small else (48, 64, 96, 128):
-        buffer = f'{megabytes}M'
-        row, = gpu_rows(m, m.index('score'), 'wang', ('and',), 16384, *PAGERANK, *planned(m, memory, '--list-buffer', buffer),
-                        '--gpu-options', f'list-buffer={buffer}', queries=10000)
-        rates.append((megabytes, row['queries_per_second'] / 1e3))
-    panels.append(panel({'vfb': rates}, 'S_b, MB', 'thousand queries per second', f'measured, M {memory} of the lists'))
+        curves = {policy: modelled(m, bench, policy, LARGE, memory, '--limit', limit)['curve'] for policy in POLICIES}
+        points = {policy: [{**point, **point['expected']} for point in bench['points'] if point['policy'] == policy
+                           and point['memory'] == memories(m)[-1] and response_ms(point) <= (limit or math.inf)]
+                  for policy in POLICIES}
+        for source, found in (('', curves), (', measured', points)):
+            series = {policy: [(row['cache_bytes'] / memory, row['queries_per_second'] / 1e3) for row in rows]
+                      for policy, rows in found.items()}
+            panels.append(panel(series, 'S_c / M', 'thousand queries per second',
+                                (f'within {limit} ms' if limit else 'no limit') + source))
     return panels
 
 
-def planned(m, memory, *words):
-    """Options for a GPU with this memory, and the plan that fits there."""
-    plan = m.file(''.join((memory, *map(str, words), '.plan')).replace('--', '-'))
-    m.quern('plan', m.index('score'), '-q', m.log(10000, 'train'), '--gpu-memory', memory, *words, '-o', plan, '--force',
-            '--quiet')
-    return '--gpu-memory', memory, '--plan', plan
-
-
-@figure('wang-6', "Times of the GPU and of the CPU's post-processing by lambda and memory", ALL, 2)
+@figure('wang-6', "Times of the GPU and of the CPU's post-processing by lambda and memory", ALL, 1)
 def wang_6(m):
-    series = {'GPU processing': [], 'CPU post-processing': []}
-    for memory in memories(m)[1::2]:
-        for admission in (0.75, 0.85, 0.95, 1):
-            row, = gpu_rows(m, m.index('score'), 'wang', ('and',), 1024, *PAGERANK, *planned(m, memory, '--max-admission', admission),
-                            '--gpu-options', 'tails=cpu', '-j', 2, queries=10000)
-            times = (row['total_us'], row.get('fronts', {}).get('resume_us', 0))
-            for name, us in zip(series, times):
-                series[name].append((f'{memory}\n{admission:g}', us / row['queries']))
-    return [panel(series, 'GPU memory, % of the lists, and lambda', 'µs per query', kind='stack')]
+    points = by_lambda(m)['points']
+    series = {name: [(f"{point['memory']}\n{point['max_admission']:g}", point[key]) for point in points]
+              for name, key in (('GPU processing', 'gpu_us'), ('copies', 'copying_us'), ('CPU post-processing', 'cpu_us'))}
+    return [panel(series, 'M, % of the lists, and lambda', 'µs per query', kind='stack')]
 
 
 @figure('wang-7', 'Transfers by policy, simulated', NONE, 1)
@@ -103,64 +140,70 @@ def wang_7(m):
                                             ('hit rate', 'hit_rate', 100, 'lists found in the cache, %'))]
 
 
-@figure('wang-8', 'Throughput by policy', ALL, 3)
+@figure('wang-8', 'Throughput by policy', ALL, 1)
 def wang_8(m):
-    points, shares = measured_cache(m)['points'], memories(m)
-    rates = {(point['policy'], point['memory'], point['batch']): point['queries_per_second'] for point in points}
-    panels = [panel({policy: [(share[:-1] + ' %', rates[policy, share, batch] / 1e3) for share in shares] for policy in POLICIES},
-                    'GPU memory, % of the lists', 'thousand queries per second', f'batches of {batch}', kind='bar')
-              for batch in (64, 1024)]
-    panels.append(panel({'Quern': [(other, 100 * max(rates['vfb', share, batch] / rates[other, share, batch] - 1
-                                                     for share in shares for batch in (64, 1024))) for other in POLICIES[1:]]}, '',
-                        'most that vfb is faster, %', 'vfb against', kind='bar'))
+    """Also with range, and by the model for other links, with a second memory."""
+    own, memory = by_buffer(m), memories(m)[1]
+    benches = {'wang': (own, own['points'] + by_lambda(m)['points'], LARGE)}
+    for batch in (256, 16384):
+        bench = by_batch(m)
+        points = [point for point in bench['points'] if point['batch'] == batch]
+        benches[f'range, batches of {batch}'] = bench, points, batch
+    best = best_rates(benches['wang'][1])
+    panels = [bars(best_rates(points), name) for name, (_, points, _) in benches.items()]
+    panels.insert(1, panel({'Quern': [(other, 100 * max(rate / best[other][share] - 1 for share, rate in best['vfb'].items()))
+                                      for other in POLICIES[1:]]}, '', 'most that vfb is faster, %', 'vfb against', kind='bar'))
+    for name, (bench, points, batch) in benches.items():
+        link = max(copy['gb_per_second'] for copy in bench['pinned_copies'])
+        series = {policy: [(speed, modelled(m, bench, policy, batch, bytes_of(bench, memory), '--overlap', '--link', speed)
+                            ['best']['queries_per_second'] / 1e3) for speed in LINKS] for policy in (*POLICIES, 'none')}
+        series.update({f'{policy}, measured': [(link, rates[memory])] for policy, rates in best_rates(points).items()})
+        panels.append(panel(series, 'GB/s of the link', 'thousand queries per second', f'{name}, M = {memory}', log='x'))
     return panels
 
 
-@figure('wang-9', 'Throughput within a response time, by the model', ALL, 3)
+@figure('wang-9', 'Throughput within a response time', ALL, 1)
 def wang_9(m):
-    splits = [split for split in measured_cache(m)['splits'] if split['model'] == 'in turn']
-    panels = []
-    for limit in (50, 100, 150):
-        series = {policy: [(split['memory'].replace('%', ' %'), (split['queries_per_second'] or 0) / 1e3) for split in splits
-                           if (split['policy'], split['limit_ms']) == (policy, limit)] for policy in POLICIES}
-        panels.append(panel(series, 'GPU memory, % of the lists', 'thousand queries per second', f'within {limit} ms', kind='bar'))
-    return panels
+    points = by_buffer(m)['points'] + by_lambda(m)['points']
+    return [bars(best_rates(points, limit), f'within {limit} ms') for limit in LIMITS]
 
 
-@figure('wang-10', 'A GPU with memory for a part of the lists beside CPU threads', ALL, 3)
+@figure('wang-10', 'A GPU with memory for a part of the lists beside CPU threads', ALL, 2)
 def wang_10(m):
     """Shares of the GPU are the best ones of a simulation with measured times of the training half."""
-    threads, ks = (1, 2, 4, 6, 8), (1, 10) if m.small else (1, 5, 10, 15)
+    threads, ks = (1, 2, 4, 8), (1, 10) if m.small else (1, 5, 10, 15)
+    index, names = m.index('score'), {k: f'k = {k}' for k in ks}
     shares = [tenth / 10 for tenth in range(1, 10, 4 if m.small else 1)]
-    memory = planned(m, memories(m)[-1])
-    on_gpu = ('--gpu-options', 'strategy=wang', *memory)
-    panels = {'cpu': {}, 'gpu': {}, 'both': {}}
+    memory, plan = '9M' if m.small else '40%', m.file('wang-10.plan')
+    m.quern('plan', index, '-q', m.log(3000, 'train'), '--gpu-memory', memory, '--idf', 'robertson', '-o', plan, '--force',
+            '--quiet')
+    on_gpu = ('--gpu-memory', memory, '--plan', plan, '--gpu-options')
+    all_ks = ','.join(map(str, ks))
+    times = [measured_times(m, device, index, 'train', 'and', all_ks, *SCORES, *words, queries=200)
+             for device, words in (('cpu', ()), ('gpu', ('--strategies', 'wang', *on_gpu, 'tails=cpu', '--batches', f'1,{BATCH}')))]
+    rates, by_share, simulated = {'CPU': {}, 'GPU': {}, f'GPU, batches of {LARGE}': {}, 'combined': {}}, {}, {}
+    for count in threads[1:]:
+        rows = m.bench('bench', 'query', index, '-q', m.log(150), '-a', 'and', '-k', all_ks if count == 8 else '1,10', *SCORES,
+                       '-j', count, '--repeats', 1, '--warm-up', 0)
+        rates['CPU'].update({(row['k'], batch['threads']): batch['queries_per_second'] / 1e3 for row in rows['results']
+                             for batch in row['batches']})
+    for row in gpu_rows(m, index, 'wang', ('and',), f'{BATCH},{LARGE}', '-k', all_ks, *SCORES, *on_gpu, 'tails=cpu', queries=3000):
+        own = rates['GPU' if row['batch_queries'] == BATCH else f'GPU, batches of {LARGE}']
+        own.update({(row['k'], count): row['queries_per_second'] / 1e3 for count in threads})
     for k in ks:
-        common = ('train', 'and', k, *PAGERANK)
-        times = [measured_times(m, 'cpu', m.index('score'), *common),
-                 measured_times(m, 'gpu', m.index('score'), *common, '--strategies', 'wang', *memory, '--batches',
-                                f'1,{BATCH}')]
-
-        def simulated(count, *words):
-            return simulated_ms(m, times, '-a', 'and', '--strategy', 'wang', '-k', k, '--cpu-threads', count, *words)
-
-        def rate(device, count, expected, *words):
-            ms = streamed_ms(m, m.index('score'), 'and', k, expected, *PAGERANK, '--device', device, '--cpu-threads', count, *words)
-            panels[device].setdefault(f'k = {k}', []).append((count, 1 / ms))
-
-        for count in threads:
+        for count in threads if k in (1, 10) else threads[-1:]:
             sharing = {share: ('--schedule', 'share', '--gpu-share', share) for share in shares}
-            expected = {share: simulated(count, *words) for share, words in sharing.items()}
-            best = min(shares, key=expected.__getitem__)
-            rate('cpu', count, simulated(count, '--schedule', 'cpu'))
-            rate('both', count, expected[best], *sharing[best], *on_gpu)
-        rate('gpu', 1, simulated(1, '--schedule', 'gpu'), *on_gpu)
-    rates = {device: {name: dict(points) for name, points in series.items()} for device, series in panels.items()}
-    names = [f'k = {k}' for k in ks]
-    by_threads = {f'{text}, {name}': panels[device][name] for name in ('k = 1', 'k = 10')
-                  for device, text in (('cpu', 'CPU'), ('both', 'combined'))}
-    by_threads.update({f'GPU, {name}': [(count, rates['gpu'][name][1]) for count in threads] for name in ('k = 1', 'k = 10')})
+            ms = {share: simulated_ms(m, times, '-a', 'and', '--strategy', 'wang', '-k', k, '--cpu-threads', count, *words)
+                  for share, words in sharing.items()}
+            best = min(ms, key=ms.get)
+            simulated[k, count] = 1 / ms[best]
+            ms_of_stream = streamed_ms(m, index, 'and', k, ms[best], *SCORES, '--device', 'both', '--cpu-threads', count,
+                                       *sharing[best], *on_gpu, 'strategy=wang,tails=cpu')
+            rates['combined'][k, count] = 1 / ms_of_stream
+        by_share[names[k]] = [(share, 1 / each) for share, each in ms.items()]
+    by_threads = {f'{name}, k = {k}': [(count, own[k, count]) for count in threads] for k in (1, 10)
+                  for name, own in (*rates.items(), ('combined, simulated', simulated))}
     return [panel(by_threads, 'CPU threads', 'thousand queries per second', 'throughput', log='y'),
-            panel({'GPU': [(name, rates['gpu'][name][1] / rates['cpu'][name][8]) for name in names],
-                   'combined': [(name, rates['both'][name][8] / rates['cpu'][name][8]) for name in names]}, '', 'times as fast',
-                  'beside 8 threads', kind='bar')]
+            panel({name: [(names[k], own[k, 8] / rates['CPU'][k, 8]) for k in ks] for name, own in rates.items() if name != 'CPU'},
+                  '', 'times as fast', 'beside 8 threads', kind='bar'),
+            panel(by_share, "the GPU's share", 'thousand queries per second', 'by share, simulated with 8 threads')]
