@@ -43,7 +43,7 @@ def measured_cache(m, strategy, part, queries, *words):
 def by_buffer(m):
     """Wang's engine: all policies, memories M and buffers S_b, for lambda = 0.95 and k = 10."""
     return measured_cache(m, 'wang', 'buffers', 2000, '--policies', ','.join((*POLICIES, 'none')), '--gpu-options',
-                          'strategy=wang,tails=cpu', '--list-buffers', '8%,12%' if m.small else '1%,2%,4%', '--batches',
+                          'strategy=wang,tails=cpu', '--list-buffers', '8%,12%' if m.small else '1%,2%,4%,8%', '--batches',
                           f'64,512,{LARGE}', '--base', 'batch=16384,lambda=0.95')
 
 
@@ -57,7 +57,7 @@ def by_lambda(m):
 def by_batch(m):
     """Quern's own strategy."""
     return measured_cache(m, 'range', 'memories', 10000, '--policies', ','.join((*POLICIES, 'none')), '--gpu-options',
-                          'strategy=range', '--batches', '256,2048,16384')
+                          'strategy=range', '--batches', '256,16384')
 
 
 def response_ms(point):
@@ -151,7 +151,8 @@ def wang_8(m):
         benches[f'range, batches of {batch}'] = bench, points, batch
     best = best_rates(benches['wang'][1])
     panels = [bars(best_rates(points), name) for name, (_, points, _) in benches.items()]
-    panels.insert(1, panel({'Quern': [(other, 100 * max(rate / best[other][share] - 1 for share, rate in best['vfb'].items()))
+    panels.insert(1, panel({'Quern': [(other, 100 * max(rate / best[other][share] - 1 for share, rate in best['vfb'].items()
+                                                     if best[other].get(share)))
                                       for other in POLICIES[1:]]}, '', 'most that vfb is faster, %', 'vfb against', kind='bar'))
     for name, (bench, points, batch) in benches.items():
         link = max(copy['gb_per_second'] for copy in bench['pinned_copies'])
