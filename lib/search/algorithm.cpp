@@ -83,12 +83,21 @@ void run_auto(const ScoringContext& context, std::span<const WeightedList> lists
 }
 
 /// The intersection, from the shortest list on; scores the documents that have all terms.
-void run_and(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top) {
+void intersect(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top, bool cuts_rows) {
   // Checked before any list is decoded; `top` is full only if it holds documents from before.
   if (top.full() && context.none_above(context.first, top.worst().score)) return context.stop_early(context.first);
   // A single list's stored k-th best term score primes a union's threshold before anything is read.
   if (lists.size() == 1 && context.first == 0 && !context.visits) return run_auto(context, lists, top);
-  ScoredIntersection(context, lists, top).run();
+  ScoredIntersection(context, lists, top, cuts_rows).run();
+}
+
+void run_and(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top) {
+  intersect(context, lists, top, false);
+}
+
+/// With the lookups of Wang et al. on a CPU (section 4.4).
+void run_hash_segments(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top) {
+  intersect(context, lists, top, true);
 }
 
 /// The results of the intersection if there are k of them, else those of the union.
@@ -112,6 +121,8 @@ const std::vector<QueryAlgorithm>& all_algorithms() {
       {"and", "documents with all of the terms", Matching::all, run_and},
       {"and-or", "documents with all of the terms or, if fewer than k have them, with any of the terms",
        Matching::all_else_any, run_and_or},
+      {"hash-segments", "as `and`, with blocks found in one bucket of a list's rows (Wang et al. 2017)", Matching::all,
+       run_hash_segments, true},
   };
   return algorithms;
 }

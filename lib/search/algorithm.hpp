@@ -123,6 +123,8 @@ struct QueryAlgorithm {
   /// Adds documents to `top`, which then holds the k best with their exact scores. `lists` are in the order of
   /// summation (summed_before()); there is at least one.
   void (*run)(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top) = nullptr;
+  /// Whether it makes RowBuckets of the lists.
+  bool cuts_rows = false;
 };
 
 /// All algorithms, in the order of help texts; the first is the default. Add new ones here, and unions that `auto` may

@@ -4,6 +4,7 @@
 
 #include "quern/core/wall_clock.hpp"
 #include "quern/search/algorithm.hpp"
+#include "quern/search/hash_segments.hpp"
 
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -50,11 +51,12 @@ class BlockSearch {
 };
 
 /// Skips blocks whose docID ranges contain no document of `common`; compares sixteen docIDs at a time in the others.
-void intersect_by_blocks(std::vector<docid_t>& common, BlockReader& list) {
-  const auto block_last = list.list().block_last;
+/// search_row(from, docid): the first row from `from` on with at least that docID.
+template <class Search>
+void intersect_found_blocks(std::vector<docid_t>& common, BlockReader& list, const Search& search_row) {
   std::size_t kept = 0, i = 0, block = 0;
   while (i < common.size()) {
-    block = block_last.empty() ? block : search_rows(block_last, block, common[i]);
+    block = list.list().block_last.empty() ? block : search_row(block, common[i]);
     if (block >= list.num_blocks()) break;
     list.load(block);
     BlockSearch search(list.docids());
@@ -66,6 +68,19 @@ void intersect_by_blocks(std::vector<docid_t>& common, BlockReader& list) {
     ++block;
   }
   common.resize(kept);
+}
+
+void intersect_by_blocks(std::vector<docid_t>& common, BlockReader& list) {
+  intersect_found_blocks(common, list, [rows = list.list().block_last](std::size_t from, docid_t docid) {
+    return search_rows(rows, from, docid);
+  });
+}
+
+/// As above, but each document's block is searched for only in one bucket of the list's rows.
+void intersect_by_hash_segments(std::vector<docid_t>& common, BlockReader& list) {
+  const auto rows = list.list().block_last;
+  const RowBuckets buckets(rows, std::max(common.back() + 1, static_cast<docid_t>(rows.size())));
+  intersect_found_blocks(common, list, [&](std::size_t from, docid_t docid) { return buckets.search(from, docid); });
 }
 
 /// Steps through the list by segments and searches backwards in the first one that does not end below a document: the
@@ -168,8 +183,12 @@ bool Intersection::answer_unless_full(QueryView query, WorkSpace& space, Interse
   const ScopedTimer whole(statistics.time_us);
   QueryMemory::Claim claim(memory_);
   if (!find_lists(query, space)) return true;
-  const std::uint64_t decoded = method_.intersect_coded || space.lists.size() == 1 ? 0 : space.lists.back().df;
-  claim.raise_to((space.lists.front().df + decoded) * sizeof(docid_t));
+  std::uint64_t bytes = space.lists.front().df * sizeof(docid_t);
+  if (const PostingList& longest = space.lists.back(); method_.cuts_rows)
+    bytes += RowBuckets::bytes(longest.block_last.size());
+  else if (method_.intersect_decoded && space.lists.size() > 1)
+    bytes += longest.df * sizeof(docid_t);
+  claim.raise_to(bytes);
   // Answers may have filled up while it waited for other large queries.
   if (claim.is_alone() && held.is_full()) return false;
   QueryStatistics read;
@@ -222,6 +241,10 @@ const std::vector<IntersectionMethod>& all_intersection_methods() {
   static const std::vector<IntersectionMethod> methods = {
       {"block-skipping", "decodes only blocks that may contain a document of the shorter lists", nullptr,
        intersect_by_blocks},
+      {.name = "hash-segments",
+       .description = "as block-skipping, with blocks found in one bucket of a list's rows (Wang et al. 2017)",
+       .intersect_coded = intersect_by_hash_segments,
+       .cuts_rows = true},
       {"galloping", "decodes all lists; doubling steps through the longer list, then binary search",
        intersect_by_galloping, nullptr},
       {"stride", "decodes all lists; steps of one segment through the longer list, then back inside it",

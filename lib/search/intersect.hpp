@@ -23,10 +23,12 @@ struct IntersectionMethod {
   /// Intersects with a fully decoded list of at least one docID.
   void (*intersect_decoded)(std::vector<docid_t>& common, std::span<const docid_t> list,
                             const IntersectionOptions& options) = nullptr;
-  /// Intersects with a list and decodes its blocks as needed.
+  /// Intersects at least one docID with a list, and decodes its blocks as needed.
   void (*intersect_coded)(std::vector<docid_t>& common, BlockReader& list) = nullptr;
   /// Whether IntersectionOptions::segment matters.
   bool uses_segment = false;
+  /// Whether it makes RowBuckets of each longer list.
+  bool cuts_rows = false;
 };
 
 /// All methods, in the order of help texts; the first is the default. Add new ones here.

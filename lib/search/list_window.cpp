@@ -191,8 +191,10 @@ void ListBlocks::restart(docid_t docid) {
     next_ = block_ == 0 ? 0 : last[block_ - 1] + 1;
 }
 
-bool ListBlocks::search(docid_t docid) {
-  block_ = reader_.num_blocks() == 1 ? 1 : search_rows(reader_.list().block_last, block_ + 1, docid);
+bool ListBlocks::search(docid_t docid, const RowBuckets* buckets) {
+  block_ = reader_.num_blocks() == 1 ? 1
+           : buckets                 ? buckets->search(block_ + 1, docid)
+                                     : search_rows(reader_.list().block_last, block_ + 1, docid);
   if (block_ == reader_.num_blocks()) {
     next_ = end_docid;
     return false;

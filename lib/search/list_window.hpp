@@ -3,6 +3,7 @@
 
 #include "quern/formats/posting_reader.hpp"
 #include "quern/search/algorithm.hpp"
+#include "quern/search/hash_segments.hpp"
 #include "quern/search/kernels.hpp"
 #include "quern/search/scoring.hpp"
 
@@ -28,10 +29,10 @@ class ListBlocks {
 
   /// Moves to the first block that may contain docIDs from `docid` on, forwards or back.
   void restart(docid_t docid);
-  /// Like restart(), but forwards only; false if there is no such block.
-  bool move_to(docid_t docid) {
+  /// Like restart(), but forwards only; false if there is no such block. `buckets`: of the list's rows; null: none.
+  bool move_to(docid_t docid, const RowBuckets* buckets = nullptr) {
     if (at_end()) return false;
-    return last() >= docid || search(docid);
+    return last() >= docid || search(docid, buckets);
   }
   /// The end of a range of documents from `docid` on that holds at most `postings` remaining postings and ends with a
   /// block: `docid` if one block has more, end_docid if the range covers the rest. Decodes nothing.
@@ -43,7 +44,7 @@ class ListBlocks {
   BlockDocids docids() const { return {reader_.docids().data(), reader_.size()}; }
 
  private:
-  bool search(docid_t docid);
+  bool search(docid_t docid, const RowBuckets* buckets);
 
   BlockReader reader_;
   docid_t next_ = 0;

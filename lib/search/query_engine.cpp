@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <tbb/parallel_for.h>
 
-#include "quern/formats/posting_reader.hpp"
+#include "quern/search/hash_segments.hpp"
 
 namespace quern {
 namespace {
@@ -36,8 +36,13 @@ auto appending_to(std::vector<WeightedList>& lists) {
 }
 
 /// An empty collector for the k best of `candidates` documents. Raises `claim` to its memory and the lists'.
-TopK claimed_top(QueryMemory::Claim& claim, std::size_t lists, std::size_t k, std::uint64_t candidates) {
-  claim.raise_to(lists * query_list_bytes + TopK::bytes(k, candidates));
+/// `algorithm` may be null.
+TopK claimed_top(QueryMemory::Claim& claim, std::span<const WeightedList> lists, std::size_t k,
+                 std::uint64_t candidates, const QueryAlgorithm* algorithm = nullptr) {
+  std::uint64_t bytes = lists.size() * query_list_bytes + TopK::bytes(k, candidates);
+  if (algorithm && algorithm->cuts_rows)
+    for (const WeightedList& list : lists) bytes += RowBuckets::bytes(list.list.block_last.size());
+  claim.raise_to(bytes);
   return TopK(k, candidates);
 }
 
@@ -228,7 +233,7 @@ std::vector<ScoredDocument> QueryEngine::search(QueryView query, const QueryAlgo
   if (lists.empty() || (all_needed && !all_found)) return {};
   order_and_weigh(query, lists);
   QueryMemory::Claim claim(memory_);
-  TopK top = claimed_top(claim, lists.size(), k, max_matches(lists));
+  TopK top = claimed_top(claim, lists, k, max_matches(lists), &algorithm);
   ScoringContext context = scoring_context();
   context.all_terms_found = all_found;
   context.passing = passing;
@@ -251,7 +256,7 @@ std::vector<ScoredDocument> QueryEngine::resume(std::span<const WeightedList> li
   check_passing(passing);
   if (lists.empty()) return {};
   QueryMemory::Claim claim(memory_);
-  TopK top = claimed_top(claim, lists.size(), k, max_matches(lists));
+  TopK top = claimed_top(claim, lists, k, max_matches(lists));
   for (const ScoredDocument& document : found)
     if (document.docid < first) top.add(document.docid, document.score);
   ScoringContext context = scoring_context();
@@ -271,7 +276,7 @@ std::vector<ListVisit> QueryEngine::visits(QueryView query, std::size_t k, std::
   const std::vector<WeightedList> lists = lists_of(query, all_found);
   if (lists.empty() || !all_found) return {};
   QueryMemory::Claim claim(memory_);
-  TopK top = claimed_top(claim, lists.size(), k, max_matches(lists));
+  TopK top = claimed_top(claim, lists, k, max_matches(lists));
   VisitCount visits{round, {}};
   for (const WeightedList& list : lists) visits.lists.push_back({list.list.number, list.list.df, 0});
   ScoringContext context = scoring_context();

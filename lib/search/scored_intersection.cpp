@@ -4,12 +4,14 @@
 
 namespace quern {
 
-IntersectedList::IntersectedList(const ScoringContext& context, const WeightedList& list, bool first)
+IntersectedList::IntersectedList(const ScoringContext& context, const WeightedList& list, bool first, bool cuts_rows)
     : blocks_(context, list.list),
       scorer_(context, list, first ? context.static_scores : std::span<const float>()),
       kernels_(query_kernels()),
       statistics_(context.statistics),
-      passing_(context.passing) {}
+      passing_(context.passing) {
+  if (cuts_rows) buckets_ = std::make_unique<RowBuckets>(list.list.block_last, context.index->num_documents());
+}
 
 docid_t IntersectedList::enter_block(docid_t docid) {
   blocks_.enter();
@@ -51,7 +53,7 @@ std::size_t IntersectedList::keep_found(docid_t* docids, std::size_t count, floa
   const bool has_rows = num_blocks() > 1;
   std::size_t kept = 0;
   runs_ = 0;
-  for (std::size_t i = 0; i < count && blocks_.move_to(docids[i]);) {
+  for (std::size_t i = 0; i < count && blocks_.move_to(docids[i], buckets_.get());) {
     const std::size_t end = i + kernels_.count_up_to(docids + i, count - i, blocks_.last());
     if (!has_rows || scorer_.block_bound(list(), blocks_.block()) > min) {
       blocks_.enter();
@@ -102,10 +104,12 @@ constexpr std::size_t usually_open = 5;
 
 }  // namespace
 
-ScoredIntersection::ScoredIntersection(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top)
+ScoredIntersection::ScoredIntersection(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top,
+                                       bool cuts_rows)
     : context_(context),
       top_(top),
       threshold_(given_threshold(context), top),
+      cuts_rows_(cuts_rows),
       prunes_(!context.visits),
       all_lists_(lists),
       found_(max_looked_up) {
@@ -116,7 +120,8 @@ ScoredIntersection::ScoredIntersection(const ScoringContext& context, std::span<
 }
 
 IntersectedList& ScoredIntersection::open(std::size_t i) {
-  while (lists_.size() <= i) lists_.emplace_back(context_, all_lists_[lists_.size()], lists_.empty());
+  while (lists_.size() <= i)
+    lists_.emplace_back(context_, all_lists_[lists_.size()], lists_.empty(), cuts_rows_ && !lists_.empty());
   return lists_[i];
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include "quern/search/hash_segments.hpp"
 #include "quern/search/kernels.hpp"
 #include "quern/search/list_window.hpp"
 #include "quern/search/scoring.hpp"
@@ -12,8 +13,8 @@ inline constexpr std::size_t max_looked_up = max_block_size;
 /// decodes frequencies only in blocks that contain such documents.
 class IntersectedList {
  public:
-  /// `first`: term scores include static scores, with which sums begin.
-  IntersectedList(const ScoringContext& context, const WeightedList& list, bool first);
+  /// `first`: term scores include static scores, with which sums begin. `cuts_rows`: makes RowBuckets for keep_found().
+  IntersectedList(const ScoringContext& context, const WeightedList& list, bool first, bool cuts_rows);
 
   ListBlocks& blocks() { return blocks_; }
   const PostingList& list() const { return blocks_.reader().list(); }
@@ -51,6 +52,7 @@ class IntersectedList {
   void end_run(std::size_t end, std::size_t block);
 
   ListBlocks blocks_;
+  std::unique_ptr<const RowBuckets> buckets_;  ///< null: none
   ListScorer scorer_;
   const QueryKernels& kernels_;
   QueryStatistics* statistics_;
@@ -74,7 +76,8 @@ class IntersectedList {
 /// long query never see, and computes upper bounds once they can matter.
 class ScoredIntersection {
  public:
-  ScoredIntersection(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top);
+  /// `cuts_rows`: makes RowBuckets of all lists but the shortest.
+  ScoredIntersection(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top, bool cuts_rows);
 
   /// Finds all results. The blocks with the highest upper bounds come first, so that the threshold is high from the
   /// start, then the others in docID order.
@@ -109,6 +112,7 @@ class ScoredIntersection {
   const ScoringContext& context_;
   TopK& top_;
   Threshold threshold_;
+  bool cuts_rows_;
   bool prunes_;  ///< whether postings may be skipped; false while visits are counted
   std::span<const WeightedList> all_lists_;
   std::vector<IntersectedList> lists_;  ///< the open ones, always the first

@@ -26,7 +26,7 @@ TEST_CASE("strategies refuse algorithms that they don't support, by name and wit
     const QueryAlgorithm* const one[] = {&algorithm};
     for (const gpu::Strategy& strategy : gpu::all_strategies()) {
       INFO(strategy.name << ", " << algorithm.name);
-      const bool answered = strategy.name != "wang" || algorithm.name == "and";
+      const bool answered = strategy.name != "wang" || algorithm.matching == Matching::all;
       CHECK(gpu::answers(strategy, algorithm) == answered);
       if (answered)
         CHECK_NOTHROW(gpu::check_answers(strategy, one));
@@ -39,9 +39,9 @@ TEST_CASE("strategies refuse algorithms that they don't support, by name and wit
   CHECK_NOTHROW(gpu::check_answers(wang, all));
 }
 
-TEST_CASE("partitions are whole warps of a thread block", "[gpu_strategy]") {
-  for (const unsigned number : {32u, 64u, 96u, 512u}) CHECK(gpu::are_partitions(number));
-  for (const unsigned number : {0u, 1u, 31u, 33u, 544u}) CHECK_FALSE(gpu::are_partitions(number));
+TEST_CASE("threads that options set are whole warps of a thread block", "[gpu_strategy]") {
+  for (const unsigned number : {32u, 64u, 96u, 512u}) CHECK(gpu::are_block_threads(number));
+  for (const unsigned number : {0u, 1u, 31u, 33u, 544u}) CHECK_FALSE(gpu::are_block_threads(number));
 }
 
 }  // namespace quern

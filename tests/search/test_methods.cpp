@@ -3,6 +3,7 @@
 
 #include "quern/core/error.hpp"
 #include "quern/core/random.hpp"
+#include "quern/search/hash_segments.hpp"
 #include "quern/search/intersect.hpp"
 
 #include "catch.hpp"
@@ -66,10 +67,26 @@ TEST_CASE("methods find the lowest and the highest docID", "[intersect]") {
   }
 }
 
+TEST_CASE("a row is found in its bucket, and in no earlier row than asked for", "[intersect][property]") {
+  RandomBits random(53);
+  for (int trial = 0; trial < 300; ++trial) {
+    const auto num_documents = static_cast<docid_t>(2001 + random.below(1u << (11 + random.below(20))));
+    const Docids rows = random_docids(random, random.below(2000), num_documents);
+    const RowBuckets buckets(rows, num_documents);
+    REQUIRE(bucket_entries(num_documents, bucket_shift(num_documents, rows.size())) <= max_bucket_entries(rows.size()));
+    for (int i = 0; i < 200; ++i) {
+      const std::size_t from = random.below(rows.size() + 1);
+      const auto docid = static_cast<docid_t>(random.below(num_documents));
+      REQUIRE(buckets.search(from, docid) == search_rows(rows, from, docid));
+    }
+  }
+}
+
 TEST_CASE("an unknown method is refused with all names", "[intersect]") {
   CHECK(intersection_method_named("stride").uses_segment);
   CHECK_THROWS_AS(intersection_method_named("hash"), InvalidArgument);
-  CHECK_THROWS_WITH(intersection_method_named("hash"), Catch::Contains("block-skipping, galloping, stride, merge"));
+  CHECK_THROWS_WITH(intersection_method_named("hash"),
+                    Catch::Contains("block-skipping, hash-segments, galloping, stride, merge"));
 }
 
 }  // namespace quern

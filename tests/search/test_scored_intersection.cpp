@@ -44,7 +44,7 @@ TEST_CASE("a list finds the documents that it contains, and scores the chosen on
     for (const std::string& term : small_terms) {
       INFO(term);
       TermScores expected;
-      IntersectedList list(context, small.list(engine, term, expected), false);
+      IntersectedList list(context, small.list(engine, term, expected), false, random.below(2) == 0);
       for (const std::uint64_t mean_gap : {1, 3, 9, 200}) {
         const auto docids = random_docids(random, engine.index().num_documents(), mean_gap);
         const std::vector<docid_t> kept = found_in(list, docids, -1);
@@ -77,7 +77,7 @@ TEST_CASE("blocks whose term scores are too low are skipped", "[query][intersect
     for (const std::string& term : small_terms) {
       INFO(term);
       TermScores expected;
-      IntersectedList list(context, small.list(engine, term, expected), false);
+      IntersectedList list(context, small.list(engine, term, expected), false, false);
       std::vector<docid_t> docids;
       for (const auto& [docid, score] : expected)
         if (docids.size() < max_looked_up) docids.push_back(docid);
@@ -100,7 +100,7 @@ TEST_CASE("blocks are read from any docID on, with or without term scores", "[qu
       const WeightedList weighted = small.list(engine, term, expected);
       for (int walk = 0; walk < 3; ++walk) {
         docid_t from = walk == 0 ? 0 : static_cast<docid_t>(random.below(engine.index().num_documents()));
-        IntersectedList list(context, weighted, false);
+        IntersectedList list(context, weighted, false, false);
         const float min = walk == 1 ? 0.4f * list.max_term_score() : -1;
         auto next = expected.lower_bound(from);
         std::array<docid_t, max_looked_up> docids;
@@ -138,7 +138,7 @@ TEST_CASE("lists are not opened once no document is left", "[query][intersection
     const auto blocks_of = [&](std::span<const WeightedList> lists) {
       context.statistics->blocks_decoded = 0;
       TopK top(10, engine.index().num_documents());
-      ScoredIntersection(context, lists, top).run();
+      ScoredIntersection(context, lists, top, false).run();
       CHECK(top.take().empty());
       return context.statistics->blocks_decoded;
     };
@@ -150,7 +150,7 @@ TEST_CASE("lists are not opened once no document is left", "[query][intersection
       const auto lists = engine.lists_of(query_of(drawn), all_found);
       TopK top(1, engine.index().num_documents());
       const auto first_two = std::span(lists).first(2);
-      ScoredIntersection(context, first_two, top).run();
+      ScoredIntersection(context, first_two, top, false).run();
       if (!top.take().empty()) continue;
       REQUIRE(blocks_of(lists) == blocks_of(first_two));
       ++compared;
@@ -170,7 +170,7 @@ TEST_CASE("intersections with tiny blocks are those of the model", "[query][inte
       if (lists.empty() || !all_found) continue;
       for (const std::size_t k : {1, 3, 10, 200}) {
         TopK top(k, engine.index().num_documents());
-        ScoredIntersection(context, lists, top).run();
+        ScoredIntersection(context, lists, top, k % 2 == 0).run();
         require_same(top.take(), small.model.search(query, true, k));
       }
     }

@@ -31,6 +31,20 @@ constexpr std::uint32_t next_row(const std::uint32_t* last, std::uint32_t from, 
   return lower_bound(last, from, step < rows - from ? from + step : rows, target);
 }
 
+/// The directory's entry of a bucket. `first_docid`: the first bucket's.
+constexpr std::uint32_t bucket_start(const std::uint32_t* docids, std::uint32_t df, std::uint8_t shift,
+                                     std::uint32_t first_docid, std::uint32_t bucket) {
+  const std::uint64_t first = first_docid + (std::uint64_t{bucket} << shift);
+  return first > 0xffffffffu ? df : lower_bound(docids, 0, df, static_cast<std::uint32_t>(first));
+}
+/// Whether the list contains a document, which must be in the directory's range.
+constexpr bool bucket_has(const std::uint32_t* docids, std::uint32_t df, const std::uint32_t* starts,
+                          std::uint8_t shift, std::uint32_t first_docid, std::uint32_t docid) {
+  const std::uint32_t bucket = (docid - first_docid) >> shift;
+  const std::uint32_t place = lower_bound(docids, starts[bucket], starts[bucket + 1], docid);
+  return place < df && docids[place] == docid;
+}
+
 /// The last i below `count` with first(i) <= number, for non-decreasing first(i); 0 if there is none. Finds the list of
 /// a block by its number in a batch.
 template <class Number, class First>

@@ -1,9 +1,9 @@
 #pragma once
-#include <bit>
 #include <unordered_map>
 
 #include "quern/gpu/intersect/intersect_method.hpp"
 #include "quern/gpu/store/extents.hpp"
+#include "quern/search/hash_segments.hpp"
 
 /// Places and formats of unpacked posting lists in a GPU's memory. Host code, which copies nothing.
 namespace quern::gpu {
@@ -28,37 +28,6 @@ struct UnpackedPlace {
 
 /// Words of a list in bits: a multiple of what a warp reads at a time.
 constexpr std::uint32_t bit_words(std::uint32_t num_documents) { return (num_documents / 32 / 128 + 1) * 128; }
-
-// Buckets are the hash segmentation of Ao et al. as Wang et al. use it (Efficient GPU-based Query Processing with
-// Pruned List Caching in Search Engines, ICPADS 2017, section 3.1.1): a list is cut into contiguous ranges of docIDs,
-// and a document is searched for only in its own bucket. The upper bits of a docID are its hash.
-
-/// Upper bound of a bucket's average postings. The average is between 4 and 8, since widths are powers of two.
-inline constexpr std::uint32_t bucket_postings = 8;
-
-/// The shift for which buckets are 2^shift docIDs wide.
-constexpr std::uint8_t bucket_shift(std::uint32_t num_documents, std::uint32_t df) {
-  const std::uint64_t width = std::uint64_t{num_documents} * bucket_postings / (df == 0 ? 1 : df);
-  const auto shift = static_cast<unsigned>(std::bit_width(width) - 1);
-  return static_cast<std::uint8_t>(width == 0 ? 0 : shift < 31 ? shift : 31);
-}
-/// Entries of a list's directory: each bucket's first posting, and the list's end.
-constexpr std::uint32_t bucket_entries(std::uint32_t num_documents, std::uint8_t shift) {
-  return (num_documents >> shift) + 2;
-}
-/// The directory's entry of a bucket. `first_docid`: the first bucket's.
-constexpr std::uint32_t bucket_start(const std::uint32_t* docids, std::uint32_t df, std::uint8_t shift,
-                                     std::uint32_t first_docid, std::uint32_t bucket) {
-  const std::uint64_t first = first_docid + (std::uint64_t{bucket} << shift);
-  return first > 0xffffffffu ? df : lower_bound(docids, 0, df, static_cast<std::uint32_t>(first));
-}
-/// Whether the list contains a document, which must be in the directory's range.
-constexpr bool bucket_has(const std::uint32_t* docids, std::uint32_t df, const std::uint32_t* starts,
-                          std::uint8_t shift, std::uint32_t first_docid, std::uint32_t docid) {
-  const std::uint32_t bucket = (docid - first_docid) >> shift;
-  const std::uint32_t place = lower_bound(docids, starts[bucket], starts[bucket + 1], docid);
-  return place < df && docids[place] == docid;
-}
 
 /// Words of a list of `df` postings among `documents` documents, directory included.
 std::uint64_t unpacked_words(ListFormat format, std::uint32_t df, std::uint32_t documents);

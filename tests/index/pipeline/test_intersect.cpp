@@ -115,7 +115,7 @@ TEST_CASE("batches give the same answers over any number of threads, in the orde
   }
 }
 
-TEST_CASE("block-skipping skips blocks that cannot contain a result, and other methods decode all", "[intersect]") {
+TEST_CASE("block-skipping and hash-segments skip blocks without results, and other methods decode all", "[intersect]") {
   // "often" is in all documents, "seldom" in three of them.
   std::string corpus;
   for (int i = 0; i < 4000; ++i)
