@@ -12,15 +12,19 @@
 
 namespace quern::tools {
 
-void add_partitions_option(CLI::App& command, gpu::StrategyOptions& options) {
-  add_option(command, "--partitions", options.partitions, "N",
-             "For partition: ranges of documents, a multiple of 32 from 32 to 512")
-      ->check(checked_by([](const std::string& text) -> std::string {
-        unsigned number = 0;
-        if (read_number(text, number) && gpu::are_partitions(number)) return {};
-        return "'" + text + "' is not a multiple of 32 from 32 to 512";
-      }))
-      ->capture_default_str();
+void add_thread_options(CLI::App& command, gpu::StrategyOptions& options) {
+  const auto add = [&](const char* name, unsigned& threads, const std::string& help) {
+    add_option(command, name, threads, "N", help + ", a multiple of 32 from 32 to 512")
+        ->check(checked_by([](const std::string& text) -> std::string {
+          unsigned number = 0;
+          if (read_number(text, number) && gpu::are_block_threads(number)) return {};
+          return "'" + text + "' is not a multiple of 32 from 32 to 512";
+        }))
+        ->capture_default_str();
+  };
+  add("--partitions", options.partitions, "For partition: ranges of documents");
+  add("--round", options.round,
+      "For wang: postings of a query's shortest list between two checks for early termination, one per thread");
 }
 
 void add_list_options(CLI::App& command, gpu::GpuMemoryOptions& memory) {
@@ -80,7 +84,7 @@ std::string_view device_name(bool on_gpu) {
 void add_strategy_options(CLI::App& command, std::string& strategy, gpu::StrategyOptions& options) {
   add_name_option(command, "--strategy", strategy, gpu::all_strategies(),
                   "How a GPU finds the results; every strategy gives the same results:" + gpu::strategies_help());
-  add_partitions_option(command, options);
+  add_thread_options(command, options);
 }
 
 void check_strategy(const std::string& strategy, const std::vector<std::string>& algorithms) {

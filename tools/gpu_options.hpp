@@ -34,8 +34,8 @@ void add_strategy_options(CLI::App& command, std::string& strategy, gpu::Strateg
 void check_strategy(const std::string& strategy, const std::vector<std::string>& algorithms);
 /// Throws a usage error if queries with a filter are to run on a GPU by a strategy that knows none.
 void check_filters(const std::string& strategy, QueryDevice device);
-/// --partitions alone.
-void add_partitions_option(CLI::App& command, gpu::StrategyOptions& options);
+/// --partitions and --round: threads of strategies.
+void add_thread_options(CLI::App& command, gpu::StrategyOptions& options);
 
 /// The value of --gpu-memory, a size or a percentage; empty: none.
 gpu::GpuMemoryOptions gpu_memory_limit(const std::string& text);

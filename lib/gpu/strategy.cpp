@@ -2,6 +2,7 @@
 
 #include "quern/gpu/papers/ding/ding_plan.hpp"
 #include "quern/gpu/range/range_batch.hpp"
+#include "quern/search/hash_segments.hpp"
 
 namespace quern::gpu {
 namespace {
@@ -15,6 +16,12 @@ std::uint64_t query_bytes(const QueryBatch& batch, std::size_t k) {
          2 * sizeof(std::uint32_t) * batch.raw_docids.size();
 }
 
+/// Of `wang`: also the hash segments of the lists' rows.
+std::uint64_t wang_bytes(const QueryBatch& batch, std::size_t k) {
+  const std::uint64_t rows = batch.entries / batch.engine().index().block_size() + batch.lists.size();
+  return query_bytes(batch, k) + RowBuckets::bytes(rows) + 4 * sizeof(std::uint64_t) * batch.lists.size();
+}
+
 /// They decode no whole lists, and their other memory does not depend on windows.
 std::optional<WindowLimits> window_limits(const QueryBatch& batch, const BatchWork& /*work*/, std::uint64_t /*words*/) {
   WindowLimits limits;
@@ -24,13 +31,18 @@ std::optional<WindowLimits> window_limits(const QueryBatch& batch, const BatchWo
 }
 
 /// Of `ding`: scores of a query, which are half of its batch; better of several.
-BatchNeeds needs_of_scores(docid_t documents) {
-  const std::uint64_t query = 2 * padded_leaves(documents) * sizeof(std::int32_t);
+BatchNeeds needs_of_scores(const IndexReader& index) {
+  const std::uint64_t query = 2 * padded_leaves(index.num_documents()) * sizeof(std::int32_t);
   return {query, 8 * query};
 }
 
 /// Of strategies that keep only results beside the queries.
-BatchNeeds needs_of_results(docid_t /*documents*/) { return {0, 16 << 20}; }
+BatchNeeds needs_of_results(const IndexReader& /*index*/) { return {0, 16 << 20}; }
+
+/// Of `wang`: also the hash segments of all lists.
+BatchNeeds needs_of_wang(const IndexReader& index) {
+  return {0, needs_of_results(index).useful + RowBuckets::bytes(index.container().array<docid_t>("block_last").size())};
+}
 
 }  // namespace
 
@@ -62,9 +74,9 @@ const std::vector<Strategy>& all_strategies() {
       {.name = "wang",
        .description = "a thread block per query, in rounds over the shortest list until no later document can be a "
                       "result; for `and` only (Wang et al. 2017)",
-       .batch_bytes = query_bytes,
+       .batch_bytes = wang_bytes,
        .make = make_wang,
-       .needs = needs_of_results,
+       .needs = needs_of_wang,
        .window_limits = window_limits,
        .reads_upper_bounds = true,
        .conjunctive_only = true},
@@ -74,10 +86,10 @@ const std::vector<Strategy>& all_strategies() {
 
 const Strategy& strategy_named(std::string_view name) { return find_named(all_strategies(), name, "GPU strategy"); }
 
-BatchNeeds needs_of(std::span<const Strategy* const> strategies, docid_t documents) {
+BatchNeeds needs_of(std::span<const Strategy* const> strategies, const IndexReader& index) {
   BatchNeeds all{0, 1};
   for (const Strategy* strategy : strategies) {
-    const BatchNeeds needs = strategy->needs ? strategy->needs(documents) : BatchNeeds();
+    const BatchNeeds needs = strategy->needs ? strategy->needs(index) : BatchNeeds();
     all.least = std::max(all.least, needs.least);
     all.useful = all.useful == 0 || needs.useful == 0 ? 0 : std::max(all.useful, needs.useful);
   }

@@ -177,6 +177,8 @@ TEST_CASE("the library refuses options that are not numbers or out of range, by 
     GpuOptions gpu;
     gpu.strategy_options.partitions = partitions;
     CHECK_THROWS_WITH(check_gpu_options(gpu), StartsWith("partitions must be a multiple of 32 from 32 to 512"));
+    std::swap(gpu.strategy_options.partitions, gpu.strategy_options.round);
+    CHECK_THROWS_WITH(check_gpu_options(gpu), StartsWith("a round must be a multiple of 32 from 32 to 512"));
   }
   // Refused before looking for a GPU.
   for (const unsigned repeats : {0u, 1001u}) {

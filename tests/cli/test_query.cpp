@@ -372,7 +372,7 @@ TEST_CASE("queries run on the CPU without a GPU, unless a GPU is required", "[cl
   CHECK(on_gpu.err.find("--device cpu") != std::string::npos);
   CHECK(mill.query({"--query", "mill", "--device", "tpu"}).exit_status == 2);
   CHECK(mill.query({"--query", "mill wheel", "--gpu-options", "strategy=ding,partitions=64"}).out == on_cpu.out);
-  CHECK(mill.query({"--query", "mill wheel", "--gpu-options", "strategy=wang", "-a", "and"}).exit_status == 0);
+  CHECK(mill.query({"--query", "mill wheel", "--gpu-options", "strategy=wang,round=64", "-a", "and"}).exit_status == 0);
   for (const char* algorithm : {"or", "and-or", "maxscore"}) {
     const RunOutcome refused = mill.query({"--query", "mill", "--gpu-options", "strategy=wang", "-a", algorithm});
     CHECK(refused.exit_status == 2);
@@ -382,8 +382,9 @@ TEST_CASE("queries run on the CPU without a GPU, unless a GPU is required", "[cl
   const RunOutcome unknown = mill.query({"--query", "mill", "--gpu-options", "strategy=none"});
   CHECK(unknown.exit_status == 2);
   CHECK(unknown.err.find("range, ding, partition") != std::string::npos);
-  for (const char* partitions : {"0", "33", "1024", "many"})
-    CHECK(mill.query({"--query", "mill", "--gpu-options", std::string("partitions=") + partitions}).exit_status == 2);
+  for (const char* key : {"partitions=", "round="})
+    for (const char* threads : {"0", "33", "1024", "many"})
+      CHECK(mill.query({"--query", "mill", "--gpu-options", std::string(key) + threads}).exit_status == 2);
   for (const char* tails : {"auto", "copy", "cpu"})
     CHECK(mill.query({"--query", "mill wheel", "--gpu-options", std::string("tails=") + tails}).out == on_cpu.out);
   const RunOutcome tails = mill.query({"--query", "mill", "--gpu-options", "tails=gpu"});

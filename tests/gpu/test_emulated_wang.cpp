@@ -27,20 +27,26 @@ using gpu::Coding;
 /// Fewer documents per round than on a GPU, so that short lists have many rounds.
 constexpr unsigned few_threads = 64;
 
-template <Coding coding, int V, bool quantized, unsigned threads>
-void run_blocks(const gpu::IndexView& index, const gpu::BatchView& batch) {
-  static gpu::WangShared<V, threads> shared;
-  std::memset(&shared, 0xcd, sizeof shared);  // uninitialised, as on a GPU
-  std::vector<gpu::RankKey> best(gpu::sorted_space(batch.k), 0xcdcdcdcd);
-  emulated::run(2, threads,
-                [&] { gpu::WangBlock<coding, V, quantized, threads>(index, batch, shared, best.data()).run(); });
+template <Coding coding, int V, bool quantized>
+void run_blocks(const gpu::IndexView& index, const gpu::BatchView& batch, unsigned threads) {
+  std::vector<gpu::ListSegments> lists;
+  std::vector<std::uint32_t> starts(gpu::cut_rows(std::span(batch.lists, batch.num_lists), index.num_documents, lists),
+                                    0xcdcdcdcd);
+  const gpu::BatchSegments segments{lists.data(), starts.data(), starts.size()};
+  emulated::run(2, few_threads, [&] { gpu::write_starts(index, batch, segments); });
+  // Uninitialised, as on a GPU.
+  std::vector<gpu::RankKey> memory(gpu::WangShared<V>::bytes(batch.k, threads) / sizeof(gpu::RankKey) + 1,
+                                   0xcdcdcdcdcdcdcdcd);
+  emulated::run(2, threads, [&] {
+    const gpu::WangShared<V> shared(memory.data(), batch.k);
+    gpu::WangBlock<coding, V, quantized>(index, batch, segments, shared).run();
+  });
 }
 
-void run_view(const HostIndex& index, const gpu::BatchView& view) {
+void run_view(const HostIndex& index, const gpu::BatchView& view, unsigned threads = few_threads) {
   gpu::with_coding(index.coding(), [&]<Coding coding>() {
-    gpu::with_variant(index.view, index.engine().quantizer() != nullptr, [&]<int V, bool quantized>() {
-      run_blocks<coding, V, quantized, few_threads>(index.view, view);
-    });
+    gpu::with_variant(index.view, index.engine().quantizer() != nullptr,
+                      [&]<int V, bool quantized>() { run_blocks<coding, V, quantized>(index.view, view, threads); });
   });
 }
 void run_wang(const HostIndex& index, HostBatchView& batch) { run_view(index, batch.view); }
@@ -194,16 +200,15 @@ TEST_CASE("emulated rounds give the CPU's results for any order of threads", "[g
       8, 3, [](const QueryEngine& engine, const QueryWords& queries, RandomBits&) { check_wang(engine, queries); });
 }
 
-TEST_CASE("emulated rounds of as many documents as on a GPU give the CPU's results", "[gpu_emulated][wang]") {
+TEST_CASE("emulated rounds of any size give the CPU's results", "[gpu_emulated][wang]") {
   IndexedCorpus corpus(43, {1200, 90, 24, false});
   const auto queries = draw_queries(7, corpus.model, 10);
   const IndexReader index = corpus.index(blocks_of(64));
   const QueryEngine engine(index, {});
-  const auto run = [](const HostIndex& host, HostBatchView& batch) {
-    run_blocks<Coding::maskpfd, 4, false, gpu::wang_threads>(host.view, batch.view);
-  };
-  REQUIRE(HostIndex(engine).coding() == Coding::maskpfd);
-  for (const std::size_t k : {1, 10, 2048}) check_k(HostIndex(engine), queries, k, run);
+  for (const unsigned threads : {32u, 96u, gpu::StrategyOptions().round, gpu::max_block_threads})
+    for (const std::size_t k : {1, 10, 2048})
+      check_k(HostIndex(engine), queries, k,
+              [&](const HostIndex& host, HostBatchView& batch) { run_view(host, batch.view, threads); });
 }
 
 TEST_CASE("emulated rounds answer queries of 64 terms", "[gpu_emulated][wang]") {

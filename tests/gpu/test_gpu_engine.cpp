@@ -22,7 +22,7 @@ struct GpuWay {
   std::size_t batch;
   gpu::StrategyOptions options;
 };
-const GpuWay gpu_ways[] = {{7, {}}, {4096, {}}, {4096, {.decodes_always = true}}};
+const GpuWay gpu_ways[] = {{7, {.round = 32}}, {4096, {}}, {4096, {.decodes_always = true}}};
 
 /// Compares filtered results with the CPU's; strategies without filters must refuse them.
 void check_filter(const QueryEngine& engine, GpuEngine& gpu, const gpu::Strategy& strategy,

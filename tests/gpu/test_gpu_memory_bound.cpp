@@ -169,7 +169,7 @@ TEST_CASE("with list buffers, a batch ends when the lists that it misses fill on
   gpu::GpuMemoryOptions& memory = options.memory;
   memory.bytes = 11 << 20;
   const gpu::Strategy* const strategy = options.strategy;
-  memory.needs = gpu::needs_of({&strategy, 1}, index.num_documents());
+  memory.needs = gpu::needs_of({&strategy, 1}, index);
   const std::uint64_t without = gpu::plan_room(engine, memory).bytes;
   const QueryAlgorithm& all_terms = algorithm_named("and");
   std::uint64_t batches = std::numeric_limits<std::uint64_t>::max();

@@ -197,7 +197,7 @@ void add_gpu_bench(CLI::App& bench) {
   add_name_option(command, "--strategies", arguments.strategies, gpu::all_strategies(),
                   "How GPUs find the results:" + gpu::strategies_help());
   add_settings_option(command, "--gpu-options", "GPU settings", [&arguments = arguments](CLI::App& settings) {
-    add_partitions_option(settings, arguments.bench.strategy_options);
+    add_thread_options(settings, arguments.bench.strategy_options);
     add_ranked_list_options(settings, arguments.gpu_memory.lists.lists);
   });
   add_number_option(command, "-k", arguments.bench.ks, "N", "Results per query", 1, gpu::max_results);

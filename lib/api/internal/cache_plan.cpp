@@ -55,7 +55,7 @@ gpu::GpuMemoryOptions gpu_memory(const PlanOptions& options, const IndexReader& 
     memory.share = options.gpu_memory_share;
   if (options.list_buffer_bytes == 0) return memory;
   const gpu::Strategy* const wang = &gpu::strategy_named("wang");
-  memory.needs = gpu::needs_of({&wang, 1}, index.num_documents());
+  memory.needs = gpu::needs_of({&wang, 1}, index);
   memory.list_buffer = options.list_buffer_bytes;
   return memory;
 }

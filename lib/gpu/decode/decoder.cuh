@@ -30,9 +30,10 @@ struct DecoderOf<Coding::rice, V> {
   using Type = RiceWarpDecoder<V>;
 };
 
-/// This warp's buffer for decoders. By all threads of a thread block, before any of them decodes.
-template <Coding coding, int V, unsigned threads>
-__device__ inline std::uint32_t* begin_decoding(WarpBuffers<V, threads>& buffers) {
+/// This warp's buffer for decoders, of WarpBuffers or the like. By all threads of a thread block, before any of them
+/// decodes.
+template <Coding coding, class Buffers>
+__device__ inline std::uint32_t* begin_decoding(Buffers& buffers) {
   if constexpr (coding == Coding::newpfd) SharedCuts::fill();
   return buffers.own();
 }

@@ -30,9 +30,6 @@ inline constexpr unsigned union_blocks = 6;
 /// Minimum thread blocks of intersections from entries per multiprocessor. A lane has four documents, whose reads are
 /// in flight together; more thread blocks would leave registers for fewer documents.
 inline constexpr unsigned intersection_blocks = 4;
-/// Threads per thread block of the strategy `wang`: documents of the shortest list in a round. With more, other lists'
-/// blocks are decoded less often; with fewer, queries end earlier.
-inline constexpr unsigned wang_threads = 256;
 /// Threads per thread block that writes a query's results.
 inline constexpr unsigned finish_threads = 256;
 /// Lookups up to which a batch of intersections does not decode whole lists: a fixed number, and more per query.

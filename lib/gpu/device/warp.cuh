@@ -118,6 +118,19 @@ __device__ inline void for_own_blocks(std::uint64_t blocks, std::uint32_t num_li
   }
 }
 
+/// Divides the `entries` entries of a batch's lists among all threads, and calls visit(list, entry, entry of the list)
+/// for this thread's. List i's entries are numbered from first_entry(i) on.
+template <class FirstEntry, class Visit>
+__device__ inline void for_own_entries(std::uint64_t entries, std::uint32_t num_lists, FirstEntry&& first_entry,
+                                       Visit&& visit) {
+  const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
+  for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < entries; i += step) {
+    // The last list whose entries begin at i or before. A list without entries begins where the next one does.
+    const std::uint32_t number = last_not_above(num_lists, i, first_entry);
+    visit(number, i, static_cast<std::uint32_t>(i - first_entry(number)));
+  }
+}
+
 /// Prefix sums over the threads of a thread block of `threads` threads.
 template <unsigned threads>
 class ThreadBlockScan {

@@ -95,15 +95,13 @@ __global__ void __launch_bounds__(plain_threads) run_clearing(const __grid_const
 
 /// Writes directories of buckets, a thread per entry.
 __global__ void __launch_bounds__(plain_threads) run_directories(const __grid_constant__ IntersectView batch) {
-  const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
-  for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < batch.unpack_entries; i += step) {
-    // The last task whose entries begin at i or before. A task without entries begins where the next one does.
-    const UnpackTask& task = batch.unpack[last_not_above(
-        batch.num_unpack, i, [&](std::uint32_t number) { return batch.unpack[number].first_entry; })];
-    const auto bucket = static_cast<std::uint32_t>(i - task.first_entry);
-    batch.unpacked[task.to.first_bucket + bucket] = bucket_start(batch.unpacked + task.to.first_word, task.postings,
-                                                                 task.to.bucket_shift, task.to.first_docid, bucket);
-  }
+  for_own_entries(
+      batch.unpack_entries, batch.num_unpack, [&](std::uint32_t number) { return batch.unpack[number].first_entry; },
+      [&](std::uint32_t number, std::uint64_t, std::uint32_t bucket) {
+        const UnpackTask& task = batch.unpack[number];
+        batch.unpacked[task.to.first_bucket + bucket] = bucket_start(batch.unpacked + task.to.first_word, task.postings,
+                                                                     task.to.bucket_shift, task.to.first_docid, bucket);
+      });
 }
 
 __global__ void __launch_bounds__(plain_threads) run_probing(const __grid_constant__ IntersectView batch) {

@@ -24,10 +24,11 @@ gpu::Pruning pruning_of(const QueryAlgorithm& algorithm, const QueryEngine& engi
 
 void check_batch(std::size_t queries) { check_range("queries per batch", queries, 1, gpu::max_batch_queries); }
 
-void check_partitions(const gpu::StrategyOptions& options) {
-  if (!gpu::are_partitions(options.partitions))
-    throw InvalidArgument("partitions must be a multiple of {} from {} to {}, not {}", gpu::min_partitions,
-                          gpu::min_partitions, gpu::max_partitions, options.partitions);
+void check_strategy_options(const gpu::StrategyOptions& options) {
+  for (const auto& [name, threads] : {std::pair("partitions", options.partitions), {"a round", options.round}})
+    if (!gpu::are_block_threads(threads))
+      throw InvalidArgument("{} must be a multiple of {} from {} to {}, not {}", name, gpu::min_block_threads,
+                            gpu::min_block_threads, gpu::max_block_threads, threads);
 }
 
 }  // namespace
@@ -50,7 +51,7 @@ const GpuOptions& check_gpu_options(const GpuOptions& options) {
   check_range("the GPU's number", options.gpu, 0, gpu::max_gpus);
   check_range("GPUs", options.gpus, 0, gpu::max_gpus);
   check_batch(options.batch_queries);
-  check_partitions(options.strategy_options);
+  check_strategy_options(options.strategy_options);
   return options;
 }
 
@@ -80,7 +81,7 @@ void GpuEngine::set_batch_queries(std::size_t queries) {
 }
 
 void GpuEngine::set_strategy(const gpu::Strategy& strategy, const gpu::StrategyOptions& options, Progress& progress) {
-  check_partitions(options);
+  check_strategy_options(options);
   options_.strategy = &strategy;
   workers_.for_each([&](RankingWorker& worker) { worker.set_strategy(strategy, options, progress); });
   if (workers_.size() > 0) keeps_all_ = workers_.front().keeps_all();

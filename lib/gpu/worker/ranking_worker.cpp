@@ -30,7 +30,7 @@ void sort_by_cost(std::vector<GpuQuery*>& queries) {
 gpu::GpuMemoryOptions with_needs(gpu::GpuMemoryOptions memory, const gpu::Strategy& strategy,
                                  const IndexReader& index) {
   const gpu::Strategy* one = &strategy;
-  if (!memory.needs) memory.needs = gpu::needs_of({&one, 1}, index.num_documents());
+  if (!memory.needs) memory.needs = gpu::needs_of({&one, 1}, index);
   return memory;
 }
 

@@ -10,14 +10,17 @@ class DeviceIndex;
 class QueryBatch;
 class StrategyRun;  ///< only in CUDA sources: strategy_run.cuh
 
-/// Limits of the strategy `partition`: whole warps of a thread block.
-inline constexpr unsigned min_partitions = 32, max_partitions = 512;
-constexpr bool are_partitions(unsigned number) {
-  return number >= min_partitions && number <= max_partitions && number % min_partitions == 0;
+/// Limits of threads per thread block that options set: whole warps.
+inline constexpr unsigned min_block_threads = 32, max_block_threads = 512;
+constexpr bool are_block_threads(unsigned number) {
+  return number >= min_block_threads && number <= max_block_threads && number % min_block_threads == 0;
 }
 
 struct StrategyOptions {
-  unsigned partitions = 128;  ///< strategy `partition`: ranges of docIDs, one per thread; see are_partitions()
+  unsigned partitions = 128;  ///< strategy `partition`: ranges of docIDs, one per thread; see are_block_threads()
+  /// Strategy `wang`: documents of the shortest list in a round, one per thread (the paper's B); see
+  /// are_block_threads(). With more, other lists' blocks are decoded less often; with fewer, queries end earlier.
+  unsigned round = 256;
   /// Strategy `range`: decodes the lists of all intersections, even where reading single blocks would be faster.
   bool decodes_always = false;
 };
@@ -35,8 +38,8 @@ struct Strategy {
   /// Approximate GPU memory of a batch, without decoded lists and the memory that make() allocates.
   std::uint64_t (*batch_bytes)(const QueryBatch& batch, std::size_t k) = nullptr;
   StrategyMaker* make = nullptr;
-  /// What a batch needs besides queries and results, for an index of this many documents. Null: nothing.
-  BatchNeeds (*needs)(docid_t documents) = nullptr;
+  /// What a batch needs besides queries and results. Null: nothing.
+  BatchNeeds (*needs)(const IndexReader& index) = nullptr;
   /// Whether the strategy decodes the lists of a batch as a whole, to an EntryStore, unless the batch runs in windows.
   /// Null: never, so it needs no EntryStore. `lists_stay`: there is room for all lists of the index.
   bool (*decodes_lists)(const QueryBatch& batch, const BatchWork& work, const StrategyOptions& options,
@@ -53,7 +56,7 @@ struct Strategy {
 };
 
 /// What batches of any of these strategies need.
-BatchNeeds needs_of(std::span<const Strategy* const> strategies, docid_t documents);
+BatchNeeds needs_of(std::span<const Strategy* const> strategies, const IndexReader& index);
 
 /// Whether the strategy answers queries by this algorithm.
 bool answers(const Strategy& strategy, const QueryAlgorithm& algorithm);

@@ -248,7 +248,7 @@ std::vector<GpuBenchFigures> measure_gpu(const QueryEngine& engine, Queries quer
   };
   std::vector<GpuBenchFigures> all;
   for (GpuMemoryCase memory : options.memories) {
-    memory.memory.needs = gpu::needs_of(strategies, engine.index().num_documents());
+    memory.memory.needs = gpu::needs_of(strategies, engine.index());
     GpuBench bench(engine, queries, options, memory, progress);
     for (const QueryAlgorithm* algorithm : algorithms) {
       for (const std::size_t k : options.ks) {

@@ -199,7 +199,7 @@ class PartitionWand {
 
 struct PartitionShared {
   std::uint32_t number;  ///< of the query
-  RankKey bests[2 * max_partitions / lanes_per_warp];
+  RankKey bests[2 * max_block_threads / lanes_per_warp];
 };
 
 /// One thread block per query, one range of docIDs per thread, all of the same length (Huang et al.: GPU-Accelerated

@@ -6,7 +6,7 @@
 namespace quern::gpu {
 
 template <Coding coding, bool quantized>
-__global__ void __launch_bounds__(max_partitions)
+__global__ void __launch_bounds__(max_block_threads)
     run_partitions(const __grid_constant__ IndexView index, const __grid_constant__ BatchView batch,
                    const __grid_constant__ PartitionWork work) {
   __shared__ PartitionShared shared;

@@ -1,38 +1,103 @@
 #pragma once
 #include "quern/gpu/worker/scored_documents.cuh"
 #include "quern/gpu/worker/sort_keys.cuh"
+#include "quern/gpu/worker/strategy.hpp"
+#include "quern/search/hash_segments.hpp"
 
 /// A thread block answers a query, in rounds over its shortest list (Wang et al.: Efficient GPU-based Query Processing
 /// with Pruned List Caching in Search Engines, ICPADS 2017, Algorithm 1). In a round, each thread has one document of
 /// that list. Term scores are added in the order of summation, so scores are exact.
 namespace quern::gpu {
 
-/// The shared memory of a thread block, except for the best documents.
-template <int V, unsigned threads>
-struct WangShared {
-  WarpBuffers<V, threads> buffers;
-  RankKey found[threads];         ///< the round's documents that are better than the worst result so far
-  std::uint32_t docids[threads];  ///< the round's documents in all lists so far, rising, and their scores
-  float scores[threads];
-  std::uint32_t rows[threads];          ///< the row of the block that may contain each document, or in_list
-  std::uint32_t heads[threads];         ///< the first of neighbours that share a block
-  std::uint32_t first_rows[max_terms];  ///< per term, the first row that may contain documents of this or later rounds
-  typename ThreadBlockScan<threads>::TempStorage scan;
-  std::uint32_t number;  ///< of the query
+/// A list's rows in hash segments: where the directory of its buckets begins, which are 2^shift docIDs wide.
+struct ListSegments {
+  std::uint64_t first_start = 0;
+  std::uint8_t shift = 0;
 };
 
-/// `threads`, a multiple of 32, is the B of the paper.
-template <Coding coding, int V, bool quantized, unsigned threads>
+/// The rows of a batch's lists in hash segments (section 3.1.1).
+struct BatchSegments {
+  const ListSegments* lists = nullptr;  ///< as BatchView::lists; those of raw lists have no bucket
+  std::uint32_t* starts = nullptr;      ///< directories of buckets: each one's first row
+  std::uint64_t num_starts = 0;
+};
+
+/// Cuts the lists' rows into buckets. Returns the size of all directories.
+inline std::uint64_t cut_rows(std::span<const ListView> lists, std::uint32_t num_documents,
+                              std::vector<ListSegments>& segments) {
+  std::uint64_t starts = 0;
+  segments.clear();
+  for (const ListView& list : lists) {
+    const ListSegments own{starts, bucket_shift(num_documents, list.rows)};
+    if (!list.raw) starts += bucket_entries(num_documents, own.shift);
+    segments.push_back(own);
+  }
+  return starts;
+}
+
+/// Writes the directories, a thread per entry.
+__device__ inline void write_starts(const IndexView& index, const BatchView& batch, const BatchSegments& segments) {
+  for_own_entries(
+      segments.num_starts, batch.num_lists, [&](std::uint32_t number) { return segments.lists[number].first_start; },
+      [&](std::uint32_t number, std::uint64_t entry, std::uint32_t bucket) {
+        const ListView& list = batch.lists[number];
+        segments.starts[entry] =
+            bucket_start(index.block_last + list.first_row, list.rows, segments.lists[number].shift, 0, bucket);
+      });
+}
+
+/// The shared memory of a thread block.
+template <int V>
+struct WangShared {
+  using Scan = ThreadBlockScan<max_block_threads>;
+
+  /// `memory`: bytes() bytes. Called by all threads, which must wait for each other before the first scan.
+  __device__ WangShared(RankKey* memory, std::uint32_t k)
+      : best(memory),
+        found(best + sorted_space(k)),
+        docids(reinterpret_cast<std::uint32_t*>(found + sorted_space(blockDim.x))),
+        scores(reinterpret_cast<float*>(docids + blockDim.x)),
+        rows(docids + 2 * blockDim.x),
+        heads(docids + 3 * blockDim.x),
+        buffers(docids + 4 * blockDim.x),
+        number(buffers[buffer_words(blockDim.x)]),
+        scan(reinterpret_cast<Scan::TempStorage&>((&number)[1])) {
+    // Scans also read the sums of warps that the block does not have.
+    if (threadIdx.x < Scan::warps) scan.sums[threadIdx.x] = 0;
+  }
+  static constexpr std::uint32_t buffer_words(unsigned threads) {
+    return threads / lanes_per_warp * WarpBuffer<V>::size;
+  }
+  static constexpr std::size_t bytes(std::uint32_t k, unsigned threads) {
+    return (sorted_space(k) + sorted_space(threads)) * sizeof(RankKey) +
+           (4 * threads + buffer_words(threads) + 1) * sizeof(std::uint32_t) + sizeof(Scan::TempStorage);
+  }
+  /// The warp's buffer.
+  __device__ std::uint32_t* own() const { return buffers + buffer_words(threadIdx.x); }
+
+  RankKey* best;          ///< the query's best documents so far, rising; no_key after them
+  RankKey* found;         ///< the round's documents that are better than the worst result so far
+  std::uint32_t* docids;  ///< the round's documents in all lists so far, rising, and their scores
+  float* scores;
+  std::uint32_t* rows;   ///< the row of the block that may contain each document, or in_list
+  std::uint32_t* heads;  ///< the first of neighbours that share a block
+  std::uint32_t* buffers;
+  std::uint32_t& number;  ///< of the query
+  Scan::TempStorage& scan;
+};
+
+/// The number of threads is the B of the paper: see StrategyOptions::round.
+template <Coding coding, int V, bool quantized>
 class WangBlock {
  public:
-  /// `best`: sorted_space(k) keys in shared memory.
-  __device__ WangBlock(const IndexView& index, const BatchView& batch, WangShared<V, threads>& shared, RankKey* best)
+  __device__ WangBlock(const IndexView& index, const BatchView& batch, const BatchSegments& segments,
+                       const WangShared<V>& shared)
       : index_(index),
         batch_(batch),
+        segments_(segments),
         shared_(shared),
-        best_(best),
         best_size_(sorted_space(batch.k)),
-        scored_(index, batch, begin_decoding<coding>(shared.buffers)) {}
+        scored_(index, batch, begin_decoding<coding>(shared)) {}
 
   __device__ void run() {
     for_each_query(batch_, shared_.number, [&](std::uint32_t number) {
@@ -43,29 +108,26 @@ class WangBlock {
   }
 
  private:
-  static constexpr unsigned warps = threads / lanes_per_warp;
+  using Scan = typename WangShared<V>::Scan;
   static constexpr std::uint32_t in_list = 0xffffffffu;  ///< in WangShared::rows: the list contains the document
 
   __device__ static unsigned warp() { return threadIdx.x / lanes_per_warp; }
+  __device__ static unsigned warps() { return blockDim.x / lanes_per_warp; }
 
   __device__ void begin(std::uint32_t number) {
-    const BatchQuery& query = batch_.queries[number];
     num_best_ = 0;
     limit_ = batch_.limit_of(number);
-    for (std::uint32_t i = threadIdx.x; i < best_size_; i += threads) best_[i] = no_key;
-    for (std::uint32_t t = threadIdx.x; t < query.terms; t += threads)
-      shared_.first_rows[t] = batch_.lists[batch_.terms[query.first_term + t].list].begin_block;
+    for (std::uint32_t i = threadIdx.x; i < best_size_; i += blockDim.x) shared_.best[i] = no_key;
     __syncthreads();
   }
 
   __device__ void search(const BatchQuery& query) {
     const BatchTerm& shortest = batch_.terms[query.first_term];
     std::uint32_t end = 0;
-    for (std::uint64_t first = window_of(batch_.lists[shortest.list], end); first < end; first += threads) {
+    for (std::uint64_t first = window_of(batch_.lists[shortest.list], end); first < end; first += blockDim.x) {
       take_round(shortest, static_cast<std::uint32_t>(first), end);
       if (ended()) return;
-      for (std::uint32_t t = 1; t < query.terms && count_ > 0; ++t)
-        look_up(batch_.terms[query.first_term + t], shared_.first_rows[t]);
+      for (std::uint32_t t = 1; t < query.terms && count_ > 0; ++t) look_up(batch_.terms[query.first_term + t]);
       keep_best();
     }
   }
@@ -87,16 +149,16 @@ class WangBlock {
   /// Begins a round: the postings of the shortest list from `first` on become the documents, with their first scores.
   __device__ void take_round(const BatchTerm& term, std::uint32_t first, std::uint32_t end) {
     const ListView& list = batch_.lists[term.list];
-    const std::uint32_t count = min(end - first, threads);
+    const std::uint32_t count = min(end - first, blockDim.x);
     const std::uint32_t per_task = list.raw ? lanes_per_warp : index_.block_size;
     shared_.rows[threadIdx.x] = 0;
     __syncthreads();
-    for (std::uint32_t task = first / per_task + warp(); task <= (first + count - 1) / per_task; task += warps) {
+    for (std::uint32_t task = first / per_task + warp(); task <= (first + count - 1) / per_task; task += warps()) {
       if (!scored_.take(term, task)) continue;
       // A block may begin before or end after the round; places before it wrap around.
       put_documents(scored_.first_place(term, task) - first, count);
     }
-    keep_found(threads);
+    keep_found(blockDim.x);
   }
 
   /// Stores the warp's documents, the lane's first at `place`, among the `count` of the round, and marks them as found.
@@ -112,13 +174,13 @@ class WangBlock {
   }
 
   /// Keeps the documents that a list contains, and adds their term scores.
-  __device__ void look_up(const BatchTerm& term, std::uint32_t& first_row) {
+  __device__ void look_up(const BatchTerm& term) {
     const ListView& list = batch_.lists[term.list];
     if (list.raw) {
       look_up_raw(list, term.weight);
     } else {
-      const std::uint32_t heads = find_heads(list, first_row);
-      for (std::uint32_t head = warp(); head < heads; head += warps)
+      const std::uint32_t heads = find_heads(list, segments_.lists[term.list]);
+      for (std::uint32_t head = warp(); head < heads; head += warps())
         look_up_in_block(term, shared_.heads[head], head + 1 < heads ? shared_.heads[head + 1] : count_);
     }
     keep_found(count_);
@@ -136,21 +198,23 @@ class WangBlock {
   }
 
   /// Finds the block that may contain each document, and each block's first document. Returns the number of blocks.
-  __device__ std::uint32_t find_heads(const ListView& list, std::uint32_t& first_row) {
-    const bool own = threadIdx.x < count_;
+  __device__ std::uint32_t find_heads(const ListView& list, const ListSegments& segments) {
     std::uint32_t row = list.rows;
-    if (own) {
-      row = next_row(index_.block_last + list.first_row, first_row, list.rows, shared_.docids[threadIdx.x]);
-      shared_.rows[threadIdx.x] = row;
-    }
+    if (threadIdx.x < count_) shared_.rows[threadIdx.x] = row = row_of(list, segments, shared_.docids[threadIdx.x]);
     __syncthreads();
     const bool begins = row < list.rows && (threadIdx.x == 0 || shared_.rows[threadIdx.x - 1] != row);
     std::uint32_t heads = 0;
-    const std::uint32_t place = ThreadBlockScan<threads>(shared_.scan).exclusive_sum(begins, heads);
+    const std::uint32_t place = Scan(shared_.scan).exclusive_sum(begins, heads);
     if (begins) shared_.heads[place] = threadIdx.x;
-    if (threadIdx.x == count_ - 1) first_row = row;
     __syncthreads();
     return heads;
+  }
+
+  /// The row of the block that may contain a document, searched for in one bucket; list.rows or more if there is none.
+  __device__ std::uint32_t row_of(const ListView& list, const ListSegments& segments, std::uint32_t docid) const {
+    const std::uint32_t* start = segments_.starts + segments.first_start + (docid >> segments.shift);
+    // Damaged rows must not lead to blocks before the window's.
+    return lower_bound(index_.block_last + list.first_row, max(start[0], list.begin_block), start[1], docid);
   }
 
   /// Looks up documents [begin, end) in the block that may contain them, which is decoded once per V * 32 documents.
@@ -177,7 +241,7 @@ class WangBlock {
     const bool found = threadIdx.x < count && shared_.rows[threadIdx.x] == in_list;
     const std::uint32_t docid = shared_.docids[threadIdx.x];
     const float score = shared_.scores[threadIdx.x];
-    const std::uint32_t place = ThreadBlockScan<threads>(shared_.scan).exclusive_sum(found, count_);
+    const std::uint32_t place = Scan(shared_.scan).exclusive_sum(found, count_);
     if (found) {
       shared_.docids[place] = docid;
       shared_.scores[place] = score;
@@ -192,31 +256,31 @@ class WangBlock {
   }
 
   /// The worst key of the k best, earlier windows included; no_key if there are fewer. Results have smaller keys.
-  __device__ RankKey worst() const { return min(best_[batch_.k - 1], limit_); }
+  __device__ RankKey worst() const { return min(shared_.best[batch_.k - 1], limit_); }
 
   __device__ void keep_best() {
     RankKey key = no_key;
     if (threadIdx.x < count_) key = rank_key(shared_.scores[threadIdx.x], shared_.docids[threadIdx.x]);
     const bool better = key < worst();
     std::uint32_t found = 0;
-    const std::uint32_t place = ThreadBlockScan<threads>(shared_.scan).exclusive_sum(better, found);
+    const std::uint32_t place = Scan(shared_.scan).exclusive_sum(better, found);
     if (found == 0) return;
     if (better) shared_.found[place] = key;
     sort_keys(shared_.found, found);
-    merge_best(best_, best_size_, shared_.found, found);
+    merge_best(shared_.best, best_size_, shared_.found, found);
     num_best_ = min(num_best_ + found, batch_.k);
   }
 
   __device__ void write_results(std::uint32_t number) const {
-    for (std::uint32_t i = threadIdx.x; i < num_best_; i += threads)
-      batch_.results[std::uint64_t{number} * batch_.k + i] = best_[i];
+    for (std::uint32_t i = threadIdx.x; i < num_best_; i += blockDim.x)
+      batch_.results[std::uint64_t{number} * batch_.k + i] = shared_.best[i];
     if (threadIdx.x == 0) batch_.num_results[number] = num_best_;
   }
 
   const IndexView& index_;
   const BatchView& batch_;
-  WangShared<V, threads>& shared_;
-  RankKey* best_;  ///< rising; no_key after them
+  const BatchSegments& segments_;
+  const WangShared<V>& shared_;
   std::uint32_t best_size_;
   ScoredDocuments<coding, V, quantized> scored_;
   // Equal in all threads.

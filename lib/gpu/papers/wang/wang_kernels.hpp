@@ -6,10 +6,13 @@
 /// The kernel of the strategy `wang`; one source per coding.
 namespace quern::gpu {
 
+struct BatchSegments;
+
 template <Coding coding>
 struct WangKernels {
-  /// Writes the results of all queries of a batch: documents with all terms.
-  static void run(const IndexView& index, const BatchView& batch, bool quantized, cudaStream_t stream);
+  /// Writes the results of all queries of a batch: documents with all terms. `threads`: documents per round.
+  static void run(const IndexView& index, const BatchView& batch, const BatchSegments& segments, unsigned threads,
+                  bool quantized, cudaStream_t stream);
 };
 
 }  // namespace quern::gpu
