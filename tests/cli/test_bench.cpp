@@ -78,8 +78,8 @@ TEST_CASE("bench gpu-cache --replay has a row for each memory, batch and cache",
   REQUIRE(json["replays"].size() == 2 * 2 * 3);
   for (const auto& row : json["replays"]) {
     CHECK(row["copied_bytes"] <= row["needed_bytes"]);
-    // Without resident lists, all are copied; with memory for all, each is copied once.
-    if (row["cache"] == "none") CHECK(row["copied_bytes"] == row["needed_bytes"]);
+    // Without resident lists, all are copied, but those of another batch in flight; with memory for all, each once.
+    if (row["cache"] == "none" && row["batch"] == 1) CHECK(row["copied_bytes"] == row["needed_bytes"]);
     if (row["memory"] == "100%") CHECK(row["evicted"] == 0);
   }
   const RunOutcome nothing = run_quern({"bench", "gpu-cache", indexes.newpfd, "--replay", "--query", "zzunknown"});

@@ -166,13 +166,15 @@ class Batches {
     std::set<const PostingList*> chosen;
     for (std::uint64_t i = random_.below(lists_.size()); i > 0; --i)
       chosen.insert(&lists_[random_.below(lists_.size())]);
-    const std::vector<const PostingList*> lists(chosen.begin(), chosen.end());
+    std::vector<WantedList> lists;
+    for (const PostingList* list : chosen)
+      lists.push_back({.list = list, .queries = static_cast<std::uint32_t>(1 + random_.below(9))});
     ListCopies copies;
     cache.hold(flight, lists, copies);
     if (random_.below(4) == 0) return cache.release(flight);
     arenas_.copy(copies);
     cache.copied();
-    for (const PostingList* list : lists) {
+    for (const PostingList* list : chosen) {
       const gpu::KeptFront front = cache.kept_front(*list);
       if (front.blocks < list->block_last.size() || front.words < list->words.size()) continue;
       used_[flight].push_back(list);
@@ -387,6 +389,56 @@ TEST_CASE("with lru, a list stays until memory is needed, and the most recently 
   CHECK(counts.resident_lists + 5 + (counts.copied_bytes == 0) <= 10);
   CHECK(counts.bytes > counts.copied_bytes);
   CHECK(lists.cache().take_counts().lists == 0);
+}
+
+TEST_CASE("with lfu, the lists that stay for windows become those that most queries use", "[gpu_store][property]") {
+  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+    RandomBits random(seed);
+    const MadeLists made(random, 200, false);
+    std::vector<PostingList> lists;
+    std::uint64_t words = 0;
+    for (std::size_t i = 0; i < made.size(); ++i) words += lists.emplace_back(made.list(i)).words.size();
+    ListCacheOptions options;
+    options.words = words / 4;
+    options.block_size = postings_per_block;
+    ListCache cache(options);
+    // List i is one of a query's with a probability of 1 / (i + 1). At first, the rarest lists fill the memory.
+    const auto next_batch = [&](bool is_first) {
+      std::vector<WantedList> wanted;
+      for (std::size_t i = 0; i < lists.size(); ++i) {
+        std::uint32_t queries = is_first && i > 100;
+        for (unsigned query = 0; query < 16 && !is_first; ++query) queries += random.below(i + 1) == 0;
+        if (queries > 0) wanted.push_back({.list = &lists[i], .queries = queries});
+      }
+      return wanted;
+    };
+    const auto missing_words = [&](const std::vector<WantedList>& batch, const auto& stays) {
+      std::uint64_t sum = 0;
+      for (const WantedList& wanted : batch)
+        if (!stays(*wanted.list)) sum += wanted.list->words.size();
+      return sum;
+    };
+    std::uint64_t best = 0, missing = 0;
+    constexpr unsigned warm_up = 60, measured = 60;
+    for (unsigned step = 0; step < warm_up + measured; ++step) {
+      const std::vector<WantedList> batch = next_batch(step == 0);
+      const unsigned flight = step % 2;
+      cache.release(flight);
+      if (step >= warm_up) {
+        std::uint64_t left = options.words;
+        std::set<term_t> most_used;
+        for (const PostingList& list : lists)
+          if (list.words.size() <= left && most_used.insert(list.number).second) left -= list.words.size();
+        best += missing_words(batch, [&](const PostingList& list) { return most_used.contains(list.number); });
+        missing += missing_words(batch, [&](const PostingList& list) { return cache.has(list); });
+      }
+      ListCopies copies;
+      cache.hold(flight, batch, copies);
+      cache.copied();
+    }
+    INFO("seed " << seed << ": missing " << missing << " words, with the best lists " << best);
+    CHECK(missing < best / 3 * 4);
+  }
 }
 
 TEST_CASE("with lfu, the least often used list is evicted first, and old uses count for less", "[gpu_store]") {

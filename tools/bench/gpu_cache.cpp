@@ -132,6 +132,9 @@ void replay(const BenchGpuCacheArguments& arguments) {
         cache.words = parse_budget(memory, coded_list_bytes(index, false)) / sizeof(std::uint32_t);
         cache.batch = batch;
         cache.retention = retention.value;
+        cache.by_windows = true;
+        cache.window_words = cache.words / 4;
+        cache.flights = batch == 1 ? 1 : gpu::batches_in_flight;
         const ListCacheFigures figures = replay_queries(engine, read.views(), cache);
         const double copied_share = ratio(figures.counts.copied_bytes, figures.counts.bytes);
         report.add("replays", {{"memory", memory, "memory"},
@@ -254,9 +257,9 @@ void add_gpu_cache_bench(CLI::App& bench) {
        "hits, bytes: the fraction of a batch's lists, and of their bytes, already in GPU memory. hidden: the fraction "
        "of copy time that did not slow queries down compared with all lists in memory. CPU: work on queries that the "
        "GPU left to it.",
-       "--replay skips queries with a term that is not in the index. A batch has fewer queries if their lists need "
-       "more than half of the memory, as in the engine for strategies without windows of documents. Too long: single "
-       "queries whose lists do not fit."},
+       "--replay skips queries with a term that is not in the index. As in the engine, a batch whose lists need more "
+       "than half of the memory runs in windows of documents, which have a quarter as much memory beside, or has fewer "
+       "queries if that is too small. Too long: single queries whose lists do not fit."},
       {{"quern bench gpu-cache my.quern --train train.gz -q test.gz --json > cache.json"},
        {"quern bench gpu-cache my.quern --train train.gz -q test.gz --part memories --memories 10%,20% --batches 256"},
        {"quern bench gpu-cache my.quern --train train.gz -q test.gz --part single --points points"},

@@ -146,9 +146,7 @@ bool IntersectWorker::make_windows(unsigned number, Queries queries, std::size_t
   batch->finish_for_windows();
   const std::vector<gpu::WantedList> all = batch->coded_lists();
   const std::vector<gpu::WantedList> wanted = unpacks ? all : store_->without_rarely_read(all);
-  std::vector<const PostingList*> lists;
-  for (const gpu::WantedList& list : wanted) lists.push_back(list.list);
-  return cut(number, lists, [&](std::uint64_t words) {
+  return cut(number, wanted, [&](std::uint64_t words) {
     return std::make_unique<gpu::WindowedBatch>(std::move(batch), wanted, store_->cache(), words, format,
                                                 unpacked_.words());
   });

@@ -67,6 +67,7 @@ bool UnpackedLists::add(unsigned flight, std::uint32_t df, Unpacking unpacking, 
 void UnpackedLists::use(unsigned flight, ListState& state, bool unpacks) {
   if (state.users == 0) used_words_ += state.words;
   order_.use(state);
+  ++state.uses;
   uses_of(flight).push_back({&state, unpacks});
 }
 

@@ -33,7 +33,7 @@ struct Evictable {
   using Priority = std::pair<std::uint64_t, std::uint64_t>;
 
   std::uint64_t users = 0;         ///< batches in flight
-  std::uint64_t uses = 0;          ///< by batches, since it came
+  std::uint64_t uses = 0;          ///< by queries or batches, so far
   std::optional<Priority> unused;  ///< its place in the order, if it may be evicted
 };
 
@@ -41,12 +41,13 @@ struct Evictable {
 template <class Entry>
 class EvictionOrder {
  public:
-  explicit EvictionOrder(ListRetention retention) : retention_(retention) {}
+  /// `keeps_counts`: whether entries keep their number of uses when they are evicted.
+  explicit EvictionOrder(ListRetention retention, bool keeps_counts = false)
+      : retention_(retention), keeps_counts_(keeps_counts) {}
 
   /// Begins a batch's use of the entry, which is then not evicted.
   void use(Entry& entry) {
     if (entry.users++ == 0) remove(entry);
-    ++entry.uses;
   }
   /// Ends a batch's use. Returns whether no other batch uses the entry.
   static bool stop_using(Entry& entry) { return --entry.users == 0; }
@@ -54,6 +55,10 @@ class EvictionOrder {
   void add(Entry& entry) {
     entry.unused = priority_of(entry);
     unused_.emplace(*entry.unused, &entry);
+  }
+  /// Whether take_first() would return an entry to make room for another one with `uses` uses.
+  bool has_less_used(std::uint64_t uses) const {
+    return !unused_.empty() && (retention_ == ListRetention::lru || unused_.begin()->first.first < uses);
   }
   /// Removes the entry to evict first, and returns it; null if none may be evicted.
   Entry* take_first() {
@@ -73,12 +78,13 @@ class EvictionOrder {
   Evictable::Priority priority_of(const Entry& entry) {
     ++clock_;
     if (retention_ == ListRetention::lru) return {clock_, clock_};
-    // LFU with dynamic aging (Arlitt et al., Evaluating Content Management Techniques for Web Proxy Caches, 2000): the
-    // priority is the last evicted list's plus the number of uses.
-    return {last_evicted_ + entry.uses, clock_};
+    // Where counts restart, LFU with dynamic aging (Arlitt et al., Evaluating Content Management Techniques for Web
+    // Proxy Caches, 2000): the priority is the last evicted list's plus the number of uses.
+    return {(keeps_counts_ ? 0 : last_evicted_) + entry.uses, clock_};
   }
 
   ListRetention retention_;
+  bool keeps_counts_;
   std::map<Evictable::Priority, Entry*> unused_;  ///< the first go first
   std::uint64_t last_evicted_ = 0;                ///< the first number of its priority
   std::uint64_t clock_ = 0;                       ///< counts what became unused

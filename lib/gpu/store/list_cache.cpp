@@ -35,7 +35,6 @@ bool ListCache::keep_front(const PostingList& list, std::uint64_t blocks, ListCo
     copies.rows.push_back({&list, first_row});
   }
   Entry& entry = entries_[list.number];
-  entry.term = list.number;
   entry.front = front;
   entry.front_blocks = std::min<std::uint64_t>(blocks, list.block_last.size());
   entry.first_row = first_row;
@@ -54,33 +53,33 @@ bool ListCache::evict_one() {
   return true;
 }
 
-/// Frees all but the front: the rest and, without a front, the rows. Erases an entry without a front.
+/// Frees all but the front: the rest and, without a front, the rows.
 void ListCache::drop_rest(Entry& entry) {
   entry.complete = false;
   if (entry.rest.size() > 0) words_.give_back(entry.rest.first, entry.rest.size());
   entry.rest = {};
   if (entry.front.size() > 0) return;
   if (entry.rows > 0) rows_.give_back(entry.first_row, entry.rows);
-  entries_.erase(entry.term);
+  entry.rows = 0;
 }
 
-bool ListCache::take(Extents& arena, std::uint64_t count, bool evicts, std::uint64_t& first) {
+bool ListCache::take(Extents& arena, std::uint64_t count, std::uint64_t uses, std::uint64_t& first) {
   if (count == 0) return true;
   for (;;) {
     if (const auto place = arena.take(count)) {
       first = *place;
       return true;
     }
-    if (!evicts || !evict_one()) return false;
+    if (!order_.has_less_used(uses) || !evict_one()) return false;
   }
 }
 
-bool ListCache::complete(Entry& entry, const PostingList& list, bool evicts, ListCopies& copies) {
+bool ListCache::complete(Entry& entry, const PostingList& list, std::uint64_t uses, ListCopies& copies) {
   StoredWords rest = rest_of(list, entry.front);
-  if (!take(words_, rest.size(), evicts, rest.first)) return false;
+  if (!take(words_, rest.size(), uses, rest.first)) return false;
   if (entry.front.size() == 0) {
     const std::uint64_t rows = rows_of(list);
-    if (!take(rows_, rows, evicts, entry.first_row)) {
+    if (!take(rows_, rows, uses, entry.first_row)) {
       if (rest.size() > 0) words_.give_back(rest.first, rest.size());
       return false;
     }
@@ -114,6 +113,24 @@ void ListCache::set_view(const Entry& entry, ListView& view) {
   if (entry.rows > 0) view.first_row = entry.first_row;
 }
 
+/// Halves all counts now and then, so that old uses count less.
+void ListCache::forget_old_uses() {
+  constexpr std::uint64_t average_uses = 64;
+  if (uses_ < average_uses * entries_.size()) return;
+  uses_ = 0;
+  for (auto at = entries_.begin(); at != entries_.end();) {
+    Entry& entry = at->second;
+    entry.uses /= 2;
+    if (entry.unused) {
+      order_.use(entry);
+      order_.stop_using(entry);
+      order_.add(entry);
+    }
+    const bool is_known = entry.uses > 0 || entry.users > 0 || entry.complete || entry.front.size() > 0;
+    at = is_known ? std::next(at) : entries_.erase(at);
+  }
+}
+
 bool ListCache::acquire(unsigned flight, std::span<const WantedList> lists, ListCopies& copies) {
   if (acquired_.size() <= flight) acquired_.resize(flight + 1);
   if (try_acquire(flight, lists, copies)) return true;
@@ -131,7 +148,6 @@ bool ListCache::try_acquire(unsigned flight, std::span<const WantedList> lists, 
   // Mark resident lists as used before any list is evicted.
   for (const WantedList& wanted : lists) {
     Entry& entry = entries_[wanted.list->number];
-    entry.term = wanted.list->number;
     order_.use(entry);
     acquired.push_back(&entry);
   }
@@ -142,7 +158,7 @@ bool ListCache::try_acquire(unsigned flight, std::span<const WantedList> lists, 
     counted.bytes += bytes_of(list);
     if (entry.complete) {
       ++counted.resident_lists;
-    } else if (complete(entry, list, true, copies)) {
+    } else if (complete(entry, list, any_uses, copies)) {
       completed.push_back(&entry);
       counted.copied_bytes += bytes_of(list) - 4 * entry.front.size();
     } else {
@@ -155,35 +171,36 @@ bool ListCache::try_acquire(unsigned flight, std::span<const WantedList> lists, 
     }
     set_view(entry, *lists[i].view);
   }
+  for (std::size_t i = 0; i < lists.size(); ++i) count_use(*acquired[first + i], lists[i]);
+  forget_old_uses();
   counts_ += counted;
   return true;
 }
 
-bool ListCache::has_free_room() const {
-  // Smaller lists are not worth sorting a batch's lists.
-  constexpr std::uint64_t few_words = 4096;
-  return options_.retention != ListRetention::none && words_.largest() > few_words;
-}
-
-void ListCache::hold(unsigned flight, std::span<const PostingList* const> lists, ListCopies& copies) {
+void ListCache::hold(unsigned flight, std::span<const WantedList> lists, ListCopies& copies) {
   if (acquired_.size() <= flight) acquired_.resize(flight + 1);
   uncopied_flight_ = flight;
-  for (const PostingList* list : lists) {
-    const auto found = entries_.find(list->number);
-    const bool complete_before = found != entries_.end() && found->second.complete;
-    if (!complete_before && options_.retention == ListRetention::none) continue;
-    Entry& entry = found != entries_.end() ? found->second : entries_[list->number];
-    entry.term = list->number;
-    if (!complete_before && !complete(entry, *list, false, copies)) {
-      if (entry.front.size() == 0) entries_.erase(list->number);
-      continue;
+  std::vector<std::pair<Entry*, const PostingList*>> missing;
+  for (const WantedList& wanted : lists) {
+    Entry& entry = entries_[wanted.list->number];
+    count_use(entry, wanted);
+    if (entry.complete) {
+      order_.use(entry);
+      acquired_[flight].push_back(&entry);
+    } else if (options_.retention != ListRetention::none && may_fit(entry)) {
+      missing.emplace_back(&entry, wanted.list);
     }
-    order_.use(entry);
-    acquired_[flight].push_back(&entry);
-    if (complete_before) continue;
-    uncopied_.push_back(&entry);
-    counts_.copied_bytes += bytes_of(*list) - 4 * entry.front.size();
   }
+  std::stable_sort(missing.begin(), missing.end(),
+                   [](const auto& a, const auto& b) { return a.first->uses > b.first->uses; });
+  for (const auto& [entry, list] : missing) {
+    if (!complete(*entry, *list, entry->uses, copies)) continue;
+    order_.use(*entry);
+    acquired_[flight].push_back(entry);
+    uncopied_.push_back(entry);
+    counts_.copied_bytes += bytes_of(*list) - 4 * entry->front.size();
+  }
+  forget_old_uses();
 }
 
 void ListCache::release(unsigned flight) {

@@ -28,6 +28,7 @@ struct WantedList {
   const PostingList* list = nullptr;
   ListView* view = nullptr;
   std::uint64_t blocks = std::numeric_limits<std::uint64_t>::max();  ///< maximum that the batch's queries read
+  std::uint32_t queries = 1;                                         ///< of the batch, that read it
 };
 
 /// A list whose block rows must be copied, and their place in the arena of rows.
@@ -49,11 +50,13 @@ struct ListCacheOptions : ListArenas {
 
 /// Caches whole lists, and the fronts that a plan keeps (Wang et al. 2017, section 3.3). A list that a batch needs
 /// becomes complete, and stays while a batch uses it. Unused lists are evicted by ListRetention to make room; the
-/// plan's fronts never are. For lists with block rows; others are sent with their batch.
+/// plan's fronts never are. Queries count a list's uses, in memory or not: the lists that stay become those that most
+/// queries use, which are the best for any memory, since what a list costs and saves is proportional to its bytes. For
+/// lists with block rows; others are sent with their batch.
 class ListCache {
  public:
   explicit ListCache(const ListCacheOptions& options)
-      : options_(options), words_(options.words), rows_(options.rows), order_(options.retention) {}
+      : options_(options), words_(options.words), rows_(options.rows), order_(options.retention, true) {}
 
   /// Keeps the first `blocks` blocks of a list. False, without effect, if fronts would then exceed
   /// ListArenas::for_fronts(). Call it before any list is acquired.
@@ -74,13 +77,11 @@ class ListCache {
   /// Ends the flight's use of the lists that it acquired or holds.
   void release(unsigned flight);
 
-  /// Keeps lists for a batch that runs in windows: those that are complete and, in this order, others that fit without
-  /// evicting any. Their copies must be made, and copied() called, before the flight is released; else they are
-  /// dropped. Each list occurs once.
-  void hold(unsigned flight, std::span<const PostingList* const> lists, ListCopies& copies);
+  /// Keeps lists for a batch that runs in windows: those that are complete, and others that fit or have more uses than
+  /// unused ones that are evicted for them. Their copies must be made, and copied() called, before the flight is
+  /// released; else they are dropped. Sets no views. Each list occurs once.
+  void hold(unsigned flight, std::span<const WantedList> lists, ListCopies& copies);
   void copied() { uncopied_.clear(); }
-  /// Whether hold() may find room for a list that is not complete.
-  bool has_free_room() const;
   /// The place of windows of documents.
   ArenaRoom windows() const { return {options_.words, options_.window_words}; }
   /// The list's front, or the whole list if it is complete in one piece. Without blocks if there is neither.
@@ -117,7 +118,6 @@ class ListCache {
     std::uint64_t first = 0;
   };
   struct Entry : Evictable {
-    term_t term = 0;
     StoredWords front;               ///< never evicted; empty: none
     std::uint64_t front_blocks = 0;  ///< of the front
     StoredWords rest;                ///< the words after the front, or the whole list
@@ -137,12 +137,26 @@ class ListCache {
   bool in_use() const {
     return std::any_of(acquired_.begin(), acquired_.end(), [](const auto& acquired) { return !acquired.empty(); });
   }
+  /// Which unused entries may be evicted: those with fewer uses.
+  static constexpr std::uint64_t any_uses = std::numeric_limits<std::uint64_t>::max();
+
+  /// Whether hold() may find room for the list, unless that is a few words.
+  bool may_fit(const Entry& entry) const {
+    constexpr std::uint64_t few_words = 4096;
+    return words_.largest() > few_words || order_.has_less_used(entry.uses);
+  }
+  void count_use(Entry& entry, const WantedList& wanted) {
+    entry.uses += wanted.queries;
+    uses_ += wanted.queries;
+  }
+  void forget_old_uses();
   bool try_acquire(unsigned flight, std::span<const WantedList> lists, ListCopies& copies);
   void stop_using(Entry& entry);
-  bool complete(Entry& entry, const PostingList& list, bool evicts, ListCopies& copies);
+  /// Evicts unused entries with fewer uses than `uses` if there is too little room.
+  bool complete(Entry& entry, const PostingList& list, std::uint64_t uses, ListCopies& copies);
   void add_copies(const PostingList& list, const StoredWords& stored, std::uint64_t first_coded,
                   std::uint64_t first_impact, ListCopies& copies) const;
-  bool take(Extents& arena, std::uint64_t count, bool evicts, std::uint64_t& first);
+  bool take(Extents& arena, std::uint64_t count, std::uint64_t uses, std::uint64_t& first);
   bool evict_one();
   void drop_rest(Entry& entry);
   void release_from(std::vector<Entry*>& acquired, std::size_t first) {
@@ -153,7 +167,8 @@ class ListCache {
 
   ListCacheOptions options_;
   Extents words_, rows_;
-  std::unordered_map<term_t, Entry> entries_;
+  std::unordered_map<term_t, Entry> entries_;  ///< also lists of which only the uses are known
+  std::uint64_t uses_ = 0;                     ///< counted since old ones were forgotten
   EvictionOrder<Entry> order_;                 ///< of complete entries
   std::vector<std::vector<Entry*>> acquired_;  ///< by flight
   std::vector<Entry*> uncopied_;               ///< completed by hold(), by the flight below

@@ -30,7 +30,7 @@ class DeviceListStore {
   void release(unsigned flight) { cache_.release(flight); }
   /// Keeps lists in memory for a batch that will run in windows, as ListCache::hold() does, until release(). Copies
   /// nothing yet.
-  void hold(unsigned flight, std::span<const PostingList* const> lists) {
+  void hold(unsigned flight, std::span<const WantedList> lists) {
     held_ = {};
     cache_.hold(flight, lists, held_);
   }

@@ -312,9 +312,9 @@ class GpuWorker {
   }
   /// Sets the flight's windows to the result of `make(words)`, for `words` words per window. False if that throws
   /// GpuOutOfMemory, since a single range of documents is too large. Windows of the previous batch may still be in
-  /// transfer. `lists`: the batch's, of which as many stay in memory as fit, the first ones first.
+  /// transfer. `lists`: the batch's, some of which stay in memory.
   template <class Make>
-  bool cut(unsigned number, std::span<const PostingList* const> lists, const Make& make) {
+  bool cut(unsigned number, std::span<const WantedList> lists, const Make& make) {
     store_->hold(number, lists);
     try {
       flights_[number].windows = make(store_->words_per_window());

@@ -175,7 +175,7 @@ RankingWorker::MadeBatch RankingWorker::make_ahead(Queries queries, const gpu::B
     queries = queries.first(std::min(queries.size(), growth_.max_queries()));
   }
   made.batch = new_batch(work);
-  made.queries = add_queries(*made.batch, queries, work, [&] { return has_work_room(*made.batch, work.k); });
+  made.queries = add_queries(*made.batch, queries, work, [&] { return has_work_room(*made.batch, work); });
   note_ends(*made.batch, queries.first(made.queries));
   return made;
 }
@@ -214,11 +214,11 @@ bool RankingWorker::has_list_room(const gpu::QueryBatch& batch) {
   return list_sums_.words <= cache.free_words() / num_flights && list_sums_.rows <= cache.free_rows() / num_flights;
 }
 
-bool RankingWorker::has_work_room(const gpu::QueryBatch& batch, std::size_t k) const {
-  if (strategy_->batch_bytes(batch, k) > bytes_for_batch()) return false;
+bool RankingWorker::has_work_room(const gpu::QueryBatch& batch, const gpu::BatchWork& work) const {
+  if (strategy_->batch_bytes(batch, work.k) > bytes_for_batch()) return false;
   if (!entries_) return true;
   const gpu::EntryCache& cache = entries_->cache();
-  return batch.entries + batch.lists.size() * cache.words_of(0) <= cache.words_per_batch();
+  return batch.entries + batch.lists.size() * cache.words_of(0) <= cache.words_per_batch() || !decodes(batch, work);
 }
 
 std::size_t RankingWorker::fill(unsigned number, Queries queries, bool for_windows) {
@@ -258,26 +258,21 @@ bool RankingWorker::make_windows(unsigned number, Queries, std::size_t&) {
       *flight.batch, flight.work.batch,
       static_cast<std::uint64_t>(window_factor_ * static_cast<double>(entry_words)) / num_flights);
   if (!limits) return false;
-  return cut(number, lists_to_hold(*flight.batch), [&](std::uint64_t words) {
+  return cut(number, whole_lists(*flight.batch), [&](std::uint64_t words) {
     gpu::WindowLimits all = *limits;
     all.words = words;
     return std::make_unique<gpu::DocumentWindows>(engine_.index(), flight.batch->batch_lists(), store_->cache(), all);
   });
 }
 
-std::vector<const PostingList*> RankingWorker::lists_to_hold(const gpu::QueryBatch& batch) const {
-  std::vector<std::pair<std::uint32_t, const PostingList*>> whole;
+std::vector<gpu::WantedList> RankingWorker::whole_lists(gpu::QueryBatch& batch) {
+  std::vector<std::uint32_t> queries(batch.lists.size());
+  for (const gpu::BatchTerm& term : batch.terms) ++queries[term.list];
+  std::vector<gpu::WantedList> lists;
+  lists.reserve(batch.coded.size());
   for (const auto& [number, list] : batch.coded)
-    if (!batch.fronts() || !batch.fronts()->is_cut(*list)) whole.emplace_back(number, list);
-  if (store_->cache().has_free_room()) {
-    std::vector<std::uint32_t> users(batch.lists.size());
-    for (const gpu::BatchTerm& term : batch.terms) ++users[term.list];
-    std::stable_sort(whole.begin(), whole.end(),
-                     [&](const auto& a, const auto& b) { return users[a.first] > users[b.first]; });
-  }
-  std::vector<const PostingList*> lists;
-  lists.reserve(whole.size());
-  for (const auto& numbered : whole) lists.push_back(numbered.second);
+    if (!batch.fronts() || !batch.fronts()->is_cut(*list))
+      lists.push_back({.list = list, .view = &batch.lists[number], .queries = queries[number]});
   return lists;
 }
 
@@ -304,28 +299,23 @@ void RankingWorker::bring_lists_of_batch(unsigned number) {
   if (!store_) return;
   const Flight& flight = flights_[number];
   gpu::QueryBatch& batch = *flight.batch;
+  const gpu::BatchWork& work = flight.work.batch;
+  std::vector<gpu::WantedList> wanted = whole_lists(batch);
   // Batches that read single blocks may need only a few of a list.
-  const bool skips_blocks = flight.work.batch.intersect && strategy_->decodes_lists != nullptr && !decodes(flight);
-  std::vector<std::uint64_t> blocks;
-  if (skips_blocks) blocks = batch.blocks_for_intersections();
-  std::vector<gpu::WantedList> wanted;
-  wanted.reserve(batch.coded.size());
-  for (const auto& [list_number, list] : batch.coded) {
-    gpu::ListView& view = batch.lists[list_number];
-    if (batch.fronts() && batch.fronts()->is_cut(*list))
-      store_->use_front(*list, view);
-    else if (skips_blocks)
-      wanted.push_back({list, &view, blocks[list_number]});
-    else
-      wanted.push_back({list, &view});
+  if (work.intersect && strategy_->decodes_lists != nullptr && !decodes(batch, work)) {
+    const std::vector<std::uint64_t> blocks = batch.blocks_for_intersections();
+    for (gpu::WantedList& each : wanted) each.blocks = blocks[static_cast<std::size_t>(each.view - batch.lists.data())];
   }
+  if (batch.fronts())
+    for (const auto& [list_number, list] : batch.coded)
+      if (batch.fronts()->is_cut(*list)) store_->use_front(*list, batch.lists[list_number]);
   bring_lists(number, wanted);
 }
 
 void RankingWorker::place_entries(unsigned number) {
   const Flight& flight = flights_[number];
   flight.batch->entries_of = {};
-  if (!entries_ || !decodes(flight)) return;
+  if (!entries_ || !decodes(*flight.batch, flight.work.batch)) return;
   const gpu::BatchLists lists = flight.batch->batch_lists();
   gpu::acquire_or_evict([&] { return entries_->cache().acquire(number, lists, flight.batch->entries_of); },
                         [&] { free_lists_of_others(number); },

@@ -104,7 +104,7 @@ class RankingWorker final : public gpu::GpuWorker<gpu::RankingFlight> {
   std::size_t fill(unsigned number, Queries queries, bool for_windows) override;
   bool fits(unsigned number) override {
     const Flight& flight = flights_[number];
-    return has_work_room(*flight.batch, flight.work.batch.k) && has_list_room(*flight.batch);
+    return has_work_room(*flight.batch, flight.work.batch) && has_list_room(*flight.batch);
   }
   bool make_windows(unsigned number, Queries queries, std::size_t& count) override;
   void prepare_windows(unsigned number) override;
@@ -156,16 +156,15 @@ class RankingWorker final : public gpu::GpuWorker<gpu::RankingFlight> {
   bool has_buffer_room(const gpu::QueryBatch& batch);
   /// Whether the lists of the batch in the making leave room for more. Updates list_sums_.
   bool has_list_room(const gpu::QueryBatch& batch);
-  /// Whether a batch's decoded lists, its working memory and `k` results per query leave room for more queries.
-  bool has_work_room(const gpu::QueryBatch& batch, std::size_t k) const;
-  /// The batch's lists that it reads whole; those of most queries first, unless memory is full anyway.
-  std::vector<const PostingList*> lists_to_hold(const gpu::QueryBatch& batch) const;
+  /// Whether a batch's decoded lists, its working memory and its results leave room for more queries.
+  bool has_work_room(const gpu::QueryBatch& batch, const gpu::BatchWork& work) const;
+  /// The batch's lists of which it reads more than fronts.
+  static std::vector<gpu::WantedList> whole_lists(gpu::QueryBatch& batch);
   void make_entries();
   void bring_lists_of_batch(unsigned number);
   /// Whether the strategy, which may decode lists, decodes the batch's as a whole.
-  bool decodes(const Flight& flight) const {
-    return strategy_->decodes_lists(*flight.batch, flight.work.batch, strategy_options_,
-                                    entries_ && entries_->cache().has_all_lists());
+  bool decodes(const gpu::QueryBatch& batch, const gpu::BatchWork& work) const {
+    return strategy_->decodes_lists(batch, work, strategy_options_, entries_ && entries_->cache().has_all_lists());
   }
   /// Gives the batch's decoded lists places. Throws GpuOutOfMemory.
   void place_entries(unsigned number);

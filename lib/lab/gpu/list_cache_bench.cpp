@@ -68,7 +68,7 @@ class ReplayBatch {
       if (each.is_cut)
         cache.use_front(each.list, each.view);
       else
-        all.push_back({&each.list, &each.view});
+        all.push_back({.list = &each.list, .view = &each.view, .queries = each.queries});
     }
     return all;
   }
@@ -163,16 +163,13 @@ class Replay {
 
   /// Cuts the batch into DocumentWindows. False if the memory is too small for the smallest window.
   bool run_by_windows(unsigned flight) {
-    std::vector<const ReplayBatch::Listed*> lists;
-    for (const auto& numbered : batch_.lists()) lists.push_back(&numbered.second);
-    std::sort(lists.begin(), lists.end(), [](const auto* a, const auto* b) { return a->queries > b->queries; });
     std::vector<gpu::ListView> views;
     std::vector<std::pair<std::uint32_t, const PostingList*>> coded;
-    std::vector<const PostingList*> held;
-    for (const ReplayBatch::Listed* list : lists) {
-      coded.emplace_back(static_cast<std::uint32_t>(views.size()), &list->list);
-      views.push_back(list->view);
-      if (!list->is_cut) held.push_back(&list->list);
+    std::vector<gpu::WantedList> held;
+    for (const auto& [term, each] : batch_.lists()) {
+      coded.emplace_back(static_cast<std::uint32_t>(views.size()), &each.list);
+      views.push_back(each.view);
+      if (!each.is_cut) held.push_back({.list = &each.list, .queries = each.queries});
     }
     gpu::ListCopies copies;
     cache_.hold(flight, held, copies);
