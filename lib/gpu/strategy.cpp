@@ -86,12 +86,13 @@ const std::vector<Strategy>& all_strategies() {
 
 const Strategy& strategy_named(std::string_view name) { return find_named(all_strategies(), name, "GPU strategy"); }
 
-BatchNeeds needs_of(std::span<const Strategy* const> strategies, const IndexReader& index) {
+BatchNeeds needs_of(std::span<const Strategy* const> strategies, const IndexReader& index, std::size_t max_queries) {
   BatchNeeds all{0, 1};
   for (const Strategy* strategy : strategies) {
     const BatchNeeds needs = strategy->needs ? strategy->needs(index) : BatchNeeds();
     all.least = std::max(all.least, needs.least);
-    all.useful = all.useful == 0 || needs.useful == 0 ? 0 : std::max(all.useful, needs.useful);
+    all.useful = std::max(all.useful, needs.useful);
+    if (strategy->decodes_lists != nullptr) all.decoding_queries = max_queries;
   }
   return all;
 }

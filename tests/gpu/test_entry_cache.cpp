@@ -223,7 +223,7 @@ TEST_CASE("the least recently used decoded lists are evicted first", "[gpu_entri
   CHECK_FALSE(is_kept(1));
 }
 
-TEST_CASE("batches with windows of documents have space of their own", "[gpu_entries]") {
+TEST_CASE("windows take the space of earlier batches, whose kernels end before", "[gpu_entries]") {
   RandomBits random(7);
   const HostLists lists(20, random);
   EntryCache cache(4000, num_test_ranges);
@@ -234,15 +234,29 @@ TEST_CASE("batches with windows of documents have space of their own", "[gpu_ent
     cache.release(0);
   }
   std::uint64_t first = 0, second = 0;
-  REQUIRE(cache.take_room(0, 2000, first));
-  REQUIRE(cache.take_room(1, 1990, second));
-  CHECK((first + 2000 <= second || second + 1992 <= first));
-  std::uint64_t third = 0;
-  Batch batch;
-  batch.add(lists[0]);
+  REQUIRE(cache.take_room(0, 3999, first));
+  REQUIRE(cache.take_room(1, 4000, second));
+  CHECK(first == 0);
+  CHECK(second == 0);
   cache.release(0);
-  CHECK_FALSE(cache.take_room(0, 2400, third));
-  CHECK(cache.acquire(0, batch.lists(), batch.places));
+  CHECK_FALSE(cache.take_room(0, 4001, first));
+  // A whole batch too, although the windows of the other flight are not released.
+  Batch whole, other;
+  for (std::size_t i = 0; i < 3; ++i) whole.add(lists[i]);
+  REQUIRE(cache.acquire(0, whole.lists(), whole.places));
+  cache.release(1);
+  for (std::size_t i = 3; i < 6; ++i) other.add(lists[i]);
+  REQUIRE(cache.acquire(1, other.lists(), other.places));
+  Arena arena(4000);
+  arena.run(whole);
+  arena.run(other);
+  arena.check(whole);
+  // Lists that another flight decodes are dropped, and forgotten if it did not run.
+  REQUIRE(cache.take_room(0, 4000, first));
+  cache.release(1, false);
+  cache.release(0);
+  REQUIRE(cache.acquire(1, whole.lists(), whole.places));
+  for (const EntryPlace& place : whole.places.lists) CHECK(place.blocks > 0);
 }
 
 }  // namespace quern

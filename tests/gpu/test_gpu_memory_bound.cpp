@@ -169,7 +169,7 @@ TEST_CASE("with list buffers, a batch ends when the lists that it misses fill on
   gpu::GpuMemoryOptions& memory = options.memory;
   memory.bytes = 11 << 20;
   const gpu::Strategy* const strategy = options.strategy;
-  memory.needs = gpu::needs_of({&strategy, 1}, index);
+  memory.needs = gpu::needs_of({&strategy, 1}, index, options.batch_queries);
   const std::uint64_t without = gpu::plan_room(engine, memory).bytes;
   const QueryAlgorithm& all_terms = algorithm_named("and");
   std::uint64_t batches = std::numeric_limits<std::uint64_t>::max();
@@ -250,6 +250,45 @@ TEST_CASE("strategy wang continues on the CPU from any plan's fronts, with list 
   CHECK(all.resumed > 0);
   CHECK(all.lists.copied_bytes > 0);
   CHECK(all.windows > 0);
+}
+
+TEST_CASE("where all lists fit, but not all decoded ones, a batch is not divided", "[gpu][gpu_store]") {
+  SKIP_WITHOUT_GPU();
+  IndexedCorpus corpus(131, {80000, 1500, 1100, false});
+  const IndexReader index = corpus.index(coded(*all_codecs().front(), {64, 1}, 8));
+  const auto texts = texts_of_queries(draw_queries(5, corpus.model, 60));
+  const std::vector<std::string_view> views(texts.begin(), texts.end());
+  const QueryEngine engine(index, with_scores(Scores::quantized));
+  GpuOptions options;
+  const gpu::Strategy* const strategy = options.strategy;
+  gpu::GpuMemoryOptions& memory = options.memory;
+  memory.needs = gpu::needs_of({&strategy, 1}, index, options.batch_queries);
+  const gpu::IndexSizes sizes = gpu::sizes_of(index, &engine);
+  memory.bytes = sizes.lists;
+  const auto all_fit = [&] {
+    try {
+      return gpu::divide_memory(*memory.bytes, sizes, memory, "index").all_lists;
+    } catch (const GpuOutOfMemory&) {
+      return false;
+    }
+  };
+  while (!all_fit()) *memory.bytes += 256 << 10;
+  NoProgress progress;
+  GpuEngine gpu(engine, options, progress);
+  Analyzer analyzer = engine.make_analyzer();
+  std::uint64_t windows = 0, copied = 0;
+  for (const char* name : {"or", "bmw", "and"}) {
+    GpuStatistics statistics;
+    const auto answers = search_texts(gpu, engine, views, algorithm_named(name), 10, &statistics);
+    for (std::size_t i = 0; i < texts.size(); ++i)
+      require_same(answers[i], engine.search(terms_of_text(texts[i], analyzer), algorithm_named(name), 10));
+    CHECK(statistics.batches == 1);
+    CHECK(statistics.peak_bytes <= *memory.bytes);
+    windows += statistics.windows;
+    copied += statistics.lists.copied_bytes;
+  }
+  CHECK(windows > 3);
+  CHECK(copied <= sizes.lists);
 }
 
 TEST_CASE("no engine allocates more GPU memory than it may, whatever it runs", "[gpu][gpu_store][property]") {

@@ -31,7 +31,7 @@ TEST_CASE("no division exceeds the limit, and all leave space for batches", "[gp
     const std::uint64_t limit = draw();
     gpu::GpuMemoryOptions memory;
     if (random.below(2) == 0) memory.list_share = static_cast<double>(random.below(120)) / 100;
-    if (random.below(2) == 0) memory.needs = {random.below(limit + 1) / 4, draw()};
+    if (random.below(2) == 0) memory.needs = {random.below(limit + 1) / 4, draw(), random.below(3) * 8192};
     const std::uint64_t needed = memory.needs ? memory.needs->least : 0;
     INFO("limit " << limit << ", tables " << sizes.tables << ", rows " << sizes.rows << ", lists " << sizes.lists
                   << ", share " << memory.list_share.value_or(-1) << ", a batch needs " << needed);
@@ -39,6 +39,7 @@ TEST_CASE("no division exceeds the limit, and all leave space for batches", "[gp
       const MemoryDivision division = divide_memory(limit, sizes, memory, "index");
       REQUIRE(taken_by(division, sizes) <= limit);
       REQUIRE(division.per_batch >= 2 * megabyte + needed);
+      REQUIRE(division.queries <= division.per_batch);
       if (!division.whole_index) {
         REQUIRE(division.lists <= sizes.lists);
         REQUIRE(division.windows <= std::max(division.lists, division.per_batch));
@@ -81,18 +82,43 @@ TEST_CASE("more memory gives no batch, window or list less of it", "[gpu_store][
   for (unsigned i = 0; i < 200; ++i) {
     const IndexSizes sizes{random.below(400) * megabyte, random.below(400) * megabyte, random.below(8000) * megabyte,
                            random.below(30000) * megabyte};
+    gpu::GpuMemoryOptions memory;
+    if (i % 2 == 0) memory.needs = {0, 0, 1 + random.below(65535)};
     std::optional<MemoryDivision> less;
     for (std::uint64_t limit = sizes.tables + 7 * megabyte; limit < 12000 * megabyte; limit += limit / 8) {
-      const MemoryDivision division = divide_memory(limit, sizes, {}, "index");
+      const MemoryDivision division = divide_memory(limit, sizes, memory, "index");
       if (division.whole_index) break;
       if (less && less->resident_rows == division.resident_rows) {
-        REQUIRE(division.per_batch >= less->per_batch);
+        REQUIRE(division.per_batch + 64 >= less->per_batch);  // sizes of lists and rows are rounded
         REQUIRE(division.windows >= less->windows);
         REQUIRE(division.lists >= less->lists);
       }
       less = division;
     }
   }
+}
+
+TEST_CASE("where batches decode lists, the whole index stays only beside all decoded lists", "[gpu_store]") {
+  const IndexSizes sizes{100 * megabyte, 120 * megabyte, 5400 * megabyte, 13000 * megabyte};
+  const auto divided = [&](std::uint64_t megabytes, std::size_t queries) {
+    gpu::GpuMemoryOptions memory;
+    memory.needs = {0, 0, queries};
+    return divide_memory(megabytes * megabyte, sizes, memory, "index");
+  };
+  CHECK(divided(8192, 0).whole_index);
+  for (const std::uint64_t megabytes : {8192, 16384}) {
+    const MemoryDivision division = divided(megabytes, 16384);
+    CHECK_FALSE(division.whole_index);
+    CHECK(division.all_lists);
+    CHECK(division.lists == sizes.lists);
+    // All other memory is for decoded lists.
+    CHECK(2 * (division.per_batch - division.queries) > (megabytes - 6400) * megabyte);
+  }
+  CHECK(divided(32768, 16384).whole_index);
+  // Small batches need less memory for queries, which is then for lists.
+  CHECK_FALSE(divided(2048, 16384).all_lists);
+  CHECK(divided(2048, 16384).lists > 1000 * megabyte);
+  CHECK(divided(2048, 256).lists > 1300 * megabyte);
 }
 
 TEST_CASE("pinned memory is divided so that batches get most of it", "[gpu_store][property]") {

@@ -99,6 +99,9 @@ void measure(BenchGpuCacheArguments arguments) {
   for (const std::string& buffer : arguments.list_buffers) grid.list_buffers.push_back(parse_budget(buffer, lists));
   grid.base.list_buffer = std::exchange(arguments.gpu.gpu.memory.list_buffer, std::nullopt).value_or(0);
   check_cache_grid(grid);
+  std::vector<std::size_t> batches = grid.batches;
+  batches.push_back(grid.base.batch);
+  arguments.gpu.gpu.batch_queries = *std::max_element(batches.begin(), batches.end());
   arguments.gpu.kind = query_kind(arguments.queries.layout.format);
   const ParsedQueries read = engine.reader(arguments.gpu.kind).read(texts_of(queries), resources.threads);
   BenchReport report("gpu-cache", arguments.common);

@@ -7,6 +7,7 @@
 #include "quern/api/internal/processors.hpp"
 #include "quern/formats/plan_file.hpp"
 #include "quern/gpu/store/list_cache.hpp"
+#include "quern/gpu/worker/gpu_engine.hpp"
 #include "quern/io/atomic_output.hpp"
 #include "quern/plan/cache_plan.hpp"
 
@@ -53,10 +54,12 @@ gpu::GpuMemoryOptions gpu_memory(const PlanOptions& options, const IndexReader& 
     memory.bytes = options.gpu_memory_bytes;
   else
     memory.share = options.gpu_memory_share;
-  if (options.list_buffer_bytes == 0) return memory;
-  const gpu::Strategy* const wang = &gpu::strategy_named("wang");
-  memory.needs = gpu::needs_of({&wang, 1}, index);
-  memory.list_buffer = options.list_buffer_bytes;
+  const gpu::Strategy* strategy = &gpu::all_strategies().front();
+  if (options.list_buffer_bytes > 0) {
+    strategy = &gpu::strategy_named("wang");
+    memory.list_buffer = options.list_buffer_bytes;
+  }
+  memory.needs = gpu::needs_of({&strategy, 1}, index, GpuOptions().batch_queries);
   return memory;
 }
 

@@ -3,15 +3,17 @@
 #include <fmt/format.h>
 
 #include "quern/formats/posting_reader.hpp"
-#include "quern/gpu/device/tuning.hpp"
+#include "quern/gpu/device/index_view.hpp"
 
 namespace quern::gpu {
 namespace {
 
 /// Minimum useful sizes: of a batch, of a query's lists, and of a staging buffer.
 constexpr std::uint64_t min_batch = 2 << 20, min_lists = 512 << 10, min_staging = 128 << 10, max_staging = 4 << 20;
-/// Useful to batches that decode lists: windows of a 128th of the documents, or 16,384 queries.
+/// Useful to each batch, for intersections: this part of the decoded lists, or this much.
 constexpr std::uint64_t useful_windows = 64, useful_batch = 512 << 20;
+/// Useful to the queries of a batch that decodes lists: for each its candidates, thresholds and results.
+constexpr std::uint64_t bytes_per_query = 8 << 10, least_for_queries = 16 << 20, most_for_queries = 256 << 20;
 /// Minimum useful pinned memory, and the largest buffer for uploads.
 constexpr std::uint64_t min_pinned = 8 << 20, max_upload = 32 << 20;
 
@@ -21,6 +23,19 @@ std::uint64_t share_of(std::uint64_t bytes, double share) {
 
 /// The rounding of all tables' sizes together.
 constexpr std::uint64_t rounding_bytes = 64 << 10;
+
+/// What is useful to the queries of a batch, and at most a ninth of what all may have.
+std::uint64_t bytes_of_queries(const BatchNeeds& needs, std::uint64_t bytes) {
+  return std::min({least_for_queries + needs.decoding_queries * bytes_per_query, most_for_queries, bytes / 9});
+}
+
+/// What is useful to each batch if all may have `bytes` bytes. Batches that decode lists do so in windows: with fewer
+/// windows, less time is lost between them; with more, more lists stay.
+std::uint64_t useful_bytes(const BatchNeeds& needs, const IndexSizes& sizes, std::uint64_t bytes) {
+  if (needs.decoding_queries > 0)
+    return bytes_of_queries(needs, bytes) + std::min(bytes / 12, sizes.entries / useful_windows);
+  return needs.useful > 0 ? needs.useful : std::max(sizes.entries / useful_windows, useful_batch);
+}
 
 /// Bytes of a number per document, and one per range of documents.
 std::uint64_t bytes_with_ranges(std::span<const float> values) {
@@ -63,8 +78,11 @@ MemoryDivision divide_memory(std::uint64_t limit, const IndexSizes& sizes, const
   const BatchNeeds needs = memory.needs.value_or(BatchNeeds());
   const std::uint64_t batch = min_batch + needs.least;
   const std::uint64_t all = sizes.tables + sizes.rows + sizes.lists;
-  if (memory.list_share.value_or(1) >= 1 && all + 2 * batch <= limit && all <= limit / 5 * 4) {
+  const bool decodes = needs.decoding_queries > 0;
+  if (memory.list_share.value_or(1) >= 1 && all + 2 * batch <= limit && all <= limit / 5 * 4 &&
+      (!decodes || sizes.entries <= (limit - all) / 16 * 11)) {
     division.per_batch = (limit - all) / 2;
+    division.queries = division.per_batch / 4;
     return division;
   }
   division.whole_index = false;
@@ -90,13 +108,14 @@ MemoryDivision divide_memory(std::uint64_t limit, const IndexSizes& sizes, const
   left -= staging_buffers * division.staging;
   division.resident_rows = division.buffers_lists || (sizes.rows <= left / 2 && sizes.rows + needed <= left);
   if (division.resident_rows) left -= sizes.rows;
-  const std::uint64_t useful = needs.useful > 0 ? needs.useful : std::max(sizes.entries / useful_windows, useful_batch);
   const std::uint64_t without_buffers = left - (division.buffers_lists ? *windows : 0);
-  division.per_batch = std::clamp(without_buffers / 4, batch, std::max(batch, useful));
+  division.per_batch =
+      std::clamp(without_buffers / 4, batch, std::max(batch, useful_bytes(needs, sizes, without_buffers)));
   const std::uint64_t for_lists = memory.list_share ? share : left - 2 * division.per_batch;
   if (division.resident_rows) {
     division.windows = windows.value_or(division.per_batch / 2);
     division.lists = memory.list_share ? share : std::min(for_lists - division.windows, sizes.lists);
+    division.all_lists = division.lists == sizes.lists;
   } else {
     // One and a half times the average rows of the lists that fit, since lists differ.
     const double rows_per_byte =
@@ -106,7 +125,15 @@ MemoryDivision divide_memory(std::uint64_t limit, const IndexSizes& sizes, const
     division.rows = std::min({share_of(division.lists, rows_per_byte), sizes.rows, left - 2 * batch - division.lists});
   }
   division.per_batch = (left - division.lists - division.windows - division.rows) / 2;
+  division.queries =
+      std::min(decodes ? bytes_of_queries(needs, without_buffers) : division.per_batch / 2, division.per_batch / 4 * 3);
   return division;
+}
+
+std::uint64_t all_entry_bytes(const IndexReader& index) {
+  const std::uint64_t words =
+      index.manifest().postings + index.manifest().long_lists() * (start_words(num_ranges(index.num_documents())) + 3);
+  return words * sizeof(std::uint32_t) / 8 * 9;
 }
 
 IndexSizes sizes_of(const IndexReader& index, const QueryEngine* scores) {
@@ -120,7 +147,7 @@ IndexSizes sizes_of(const IndexReader& index, const QueryEngine* scores) {
   }
   sizes.rows = index.container().array<docid_t>("block_last").size() * block_row_bytes;
   sizes.lists = coded_list_bytes(index, is_quantized);
-  sizes.entries = index.manifest().postings * sizeof(std::uint32_t);
+  sizes.entries = all_entry_bytes(index);
   return sizes;
 }
 

@@ -39,7 +39,9 @@ inline constexpr NamedValue<ListTransfers> list_transfers[] = {
 /// What batches of a kind need of a GPU's memory, each, in bytes.
 struct BatchNeeds {
   std::uint64_t least = 0;   ///< the minimum for any batch, besides queries and results
-  std::uint64_t useful = 0;  ///< with more, batches would hardly be faster; 0: what windows of decoded lists need
+  std::uint64_t useful = 0;  ///< with more, batches would hardly be faster; 0: unknown
+  /// Maximum queries of a batch, if batches decode whole lists; 0: they don't.
+  std::size_t decoding_queries = 0;
 };
 
 /// Limits of a GPU's memory, and its use if the index does not fit.
@@ -81,7 +83,7 @@ struct IndexSizes {
   std::uint64_t tables = 0;   ///< numbers per document
   std::uint64_t rows = 0;     ///< block rows
   std::uint64_t lists = 0;    ///< coded words, and impacts if scores are quantized
-  std::uint64_t entries = 0;  ///< decoded lists
+  std::uint64_t entries = 0;  ///< all decoded lists: see all_entry_bytes()
 };
 
 struct MemoryDivision {
@@ -92,7 +94,9 @@ struct MemoryDivision {
   std::uint64_t rows = 0;       ///< arena for rows, unless all rows stay in memory
   std::uint64_t staging = 0;    ///< of each of staging_buffers
   std::uint64_t per_batch = 0;  ///< for queries, results and the strategy, of each of two batches
+  std::uint64_t queries = 0;    ///< the part of per_batch that is not for decoded lists, if batches decode any
   bool buffers_lists = false;   ///< windows are as large as GpuMemoryOptions::list_buffer
+  bool all_lists = false;       ///< all lists fit `lists`, although the decoded ones don't fit beside them
 };
 
 /// The arenas for lists if the index does not fit.
@@ -121,12 +125,16 @@ struct PinnedDivision {
 /// rest for batches. Throws OutOfMemory, with the minimum, if that is too little.
 PinnedDivision divide_pinned(std::optional<std::uint64_t> limit);
 
-/// Divides `limit` bytes among all that the engine allocates. The whole index stays in memory if that leaves a fifth.
-/// Otherwise rows stay if they take at most half of the memory without tables, batches get a quarter of the rest each,
-/// but no more than is useful to them, windows half as much as one batch or the list buffers, and lists what is left.
-/// Throws GpuOutOfMemory, with the minimum, if too little is left for one batch. `name`: the index's, for messages.
+/// Divides `limit` bytes among all that the engine allocates. The whole index stays in memory if that leaves a fifth
+/// and room for all decoded lists, if batches decode any. Otherwise rows stay if they take at most half of the memory
+/// without tables, batches get a quarter of the rest each, but no more than is useful to them, windows half as much as
+/// one batch or the list buffers, and lists what is left. Throws GpuOutOfMemory, with the minimum, if too little is
+/// left for one batch. `name`: the index's, for messages.
 MemoryDivision divide_memory(std::uint64_t limit, const IndexSizes& sizes, const GpuMemoryOptions& memory,
                              const std::string& name);
+
+/// Upper bound of the bytes of an index's decoded lists, with some room for lists that do not stay.
+std::uint64_t all_entry_bytes(const IndexReader& index);
 
 /// An index's sizes for decoding and, unless `scores` is null, for scoring: tables and quantized impacts.
 IndexSizes sizes_of(const IndexReader& index, const QueryEngine* scores);

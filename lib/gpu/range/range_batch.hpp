@@ -83,7 +83,9 @@ inline constexpr std::size_t few_candidates = 4096, many_candidates = 8192;
 inline constexpr std::size_t max_candidates(std::size_t k) { return k <= 256 ? few_candidates : many_candidates; }
 /// The least where memory is short: larger batches, which copy each list less often, gain more than some queries that
 /// run again lose.
-inline constexpr std::size_t min_candidates(std::size_t k) { return k <= 256 ? few_candidates / 4 : many_candidates; }
+inline constexpr std::size_t min_candidates(std::size_t k) {
+  return k <= 64 ? few_candidates / 16 : k <= 256 ? few_candidates / 4 : many_candidates;
+}
 
 /// A candidate beyond its query's max_candidates. See RangeView.
 struct SpareCandidate {

@@ -16,14 +16,9 @@ EntryPlace place_at(std::uint64_t first, const ListView& view) {
 
 }  // namespace
 
-std::uint64_t all_entry_bytes(const IndexReader& index) {
-  const std::uint64_t words =
-      index.manifest().postings + index.manifest().long_lists() * (start_words(num_ranges(index.num_documents())) + 3);
-  return words * sizeof(std::uint32_t) / 8 * 9;
-}
-
 bool EntryCache::acquire(unsigned flight, const BatchLists& lists, EntryPlaces& places) {
   Flight& own = flights_.at(flight);
+  free_windows();
   if (!try_acquire(own, lists, places)) {
     if (has_batches()) return false;
     // Lists that the batch needs may fragment the free space.
@@ -101,18 +96,26 @@ bool EntryCache::place_own(Flight& flight, const BatchLists& lists, EntryPlaces&
 }
 
 bool EntryCache::take_room(unsigned flight, std::uint64_t words, std::uint64_t& first) {
-  Flight& own = flights_.at(flight);
-  Unused unused;
   words = (words + 3) / 4 * 4;
-  // Scattered lists would leave no space for the other flight's windows.
-  find_unused(unused);
-  for (const auto& [last_use, term] : unused.lists) drop(term);
-  unused.lists.clear();
-  if (!take(words, own.first, unused)) return false;
+  if (words > words_) return false;
+  entries_.clear();
+  arena_ = Extents(words_);
+  for (Flight& other : flights_) {
+    other.words = 0;
+    other.in_windows = false;
+    other.decoded.clear();
+  }
+  Flight& own = flights_.at(flight);
   own.batch = ++batches_;
   own.words = words;
-  first = own.first;
+  own.in_windows = true;
+  first = own.first = arena_.take(words).value();
   return true;
+}
+
+void EntryCache::free_windows() {
+  for (Flight& flight : flights_)
+    if (std::exchange(flight.in_windows, false)) arena_.give_back(flight.first, std::exchange(flight.words, 0));
 }
 
 bool EntryCache::others_decode(unsigned flight) const {

@@ -9,9 +9,6 @@
 /// Places of decoded lists in a GPU's memory. Host code, which decodes nothing.
 namespace quern::gpu {
 
-/// Upper bound of the bytes of an index's decoded lists, with some room for lists that do not stay.
-std::uint64_t all_entry_bytes(const IndexReader& index);
-
 /// Gives the lists of a batch places in an arena of 32-bit words. Entries depend on index and scorer, not on queries,
 /// so lists stay for later batches as long as there is room. The least recently used are evicted first, but none that a
 /// batch in flight uses. Raw lists get a place for one batch only, and so do lists of which the cache holds other
@@ -24,8 +21,9 @@ class EntryCache {
   /// Sets the places of all lists of a batch, whose kernels run after those of earlier batches. False, without effect,
   /// if other flights' batches leave too little room. The flight must have released its last batch.
   bool acquire(unsigned flight, const BatchLists& lists, EntryPlaces& places);
-  /// Takes `words` contiguous words for a batch that runs in windows, and sets `first` to the place of the first. Drops
-  /// all lists that no other flight uses.
+  /// Takes `words` contiguous words for a batch that runs in windows, and sets `first` to the place of the first.
+  /// False, without effect, if the arena is smaller. Drops all lists, also those that other flights use: the batch's
+  /// kernels run after theirs. Later batches may reuse the words before the flight is released.
   bool take_room(unsigned flight, std::uint64_t words, std::uint64_t& first);
   /// Whether a batch of another flight decodes lists that later batches use.
   bool others_decode(unsigned flight) const;
@@ -51,8 +49,9 @@ class EntryCache {
   };
   struct Flight {
     std::uint64_t batch = 0;             ///< its number; 0: none
-    std::uint64_t first = 0, words = 0;  ///< its own words, for lists that do not stay
-    std::vector<term_t> decoded;         ///< lists that it decodes and that stay
+    std::uint64_t first = 0, words = 0;  ///< its own words, for windows or lists that do not stay
+    bool in_windows = false;
+    std::vector<term_t> decoded;  ///< lists that it decodes and that stay
   };
 
   /// The lists that no flight uses, in the order of eviction. Found when first needed.
@@ -70,6 +69,8 @@ class EntryCache {
   bool take(std::uint64_t words, std::uint64_t& first, Unused& unused);
   void find_unused(Unused& unused) const;
   void drop(term_t term);
+  /// Gives back the words of windows, whose kernels run before those of a batch to come.
+  void free_windows();
   void release(Flight& flight, bool ran);
   bool has_batches() const {
     return std::any_of(flights_.begin(), flights_.end(), [](const Flight& flight) { return flight.batch > 0; });

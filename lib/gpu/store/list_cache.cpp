@@ -238,7 +238,7 @@ PlanRoom plan_room(const QueryEngine& engine, const GpuMemoryOptions& memory) {
   const IndexSizes sizes = sizes_of(engine.index(), &engine);
   const std::uint64_t limit = memory.limit(engine.index()).value_or(std::numeric_limits<std::uint64_t>::max());
   const MemoryDivision division = divide_memory(limit, sizes, memory, engine.index().name());
-  if (division.whole_index) return {sizes.lists, std::nullopt, true};
+  if (division.whole_index || division.all_lists) return {sizes.lists, std::nullopt, true};
   const ListArenas room = arenas_of(division).for_fronts();
   PlanRoom plan;
   plan.bytes = room.words * sizeof(std::uint32_t);

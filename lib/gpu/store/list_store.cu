@@ -8,7 +8,7 @@ constexpr std::uint64_t min_bytes = 1 << 20;
 ListCacheOptions cache_options(const DeviceIndex& index, const GpuMemoryOptions& memory) {
   ListCacheOptions options{arenas_of(index.division())};
   options.with_impacts = index.device().quantized;
-  options.retention = memory.retention;
+  options.retention = index.division().all_lists ? ListRetention::lfu : memory.retention;
   options.block_size = index.index().block_size();
   return options;
 }
@@ -44,7 +44,7 @@ DeviceListStore::DeviceListStore(const DeviceIndex& index, const GpuMemoryOption
   }
   device.mover.emplace(account, index.pinned(), index.division().staging);
   if (transfers_ == ListTransfers::direct) pin_lists();
-  if (memory.plan != nullptr) keep_plan(*memory.plan, progress);
+  if (memory.plan != nullptr && !index.division().all_lists) keep_plan(*memory.plan, progress);
   device.mover->stream().wait();
   device.mover->take_direct_bytes();  // drops the plan's, which belong to no batch
 }

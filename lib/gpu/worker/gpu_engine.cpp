@@ -69,7 +69,7 @@ GpuEngine::GpuEngine(const QueryEngine& engine, const GpuOptions& options, Progr
           [&](unsigned gpu, Progress& all) {
             const std::size_t gpus = gpu::gpu_numbers(options.gpu, options.gpus).size();
             return std::make_unique<RankingWorker>(engine, gpu, options.memory.per_gpu(gpus), *options.strategy,
-                                                   options.strategy_options, all);
+                                                   options.strategy_options, options.batch_queries, all);
           })),
       used_(workers_.size()) {
   keeps_all_ = workers_.front().keeps_all();

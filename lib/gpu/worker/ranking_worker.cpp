@@ -27,10 +27,10 @@ void sort_by_cost(std::vector<GpuQuery*>& queries) {
 }
 
 /// With the strategy's needs, unless others are given.
-gpu::GpuMemoryOptions with_needs(gpu::GpuMemoryOptions memory, const gpu::Strategy& strategy,
-                                 const IndexReader& index) {
+gpu::GpuMemoryOptions with_needs(gpu::GpuMemoryOptions memory, const gpu::Strategy& strategy, const IndexReader& index,
+                                 std::size_t max_queries) {
   const gpu::Strategy* one = &strategy;
-  if (!memory.needs) memory.needs = gpu::needs_of({&one, 1}, index);
+  if (!memory.needs) memory.needs = gpu::needs_of({&one, 1}, index, max_queries);
   return memory;
 }
 
@@ -89,8 +89,9 @@ void QueryQueue::stop() {
 }
 
 RankingWorker::RankingWorker(const QueryEngine& engine, unsigned gpu, const gpu::GpuMemoryOptions& memory,
-                             const gpu::Strategy& strategy, const gpu::StrategyOptions& options, Progress& progress)
-    : GpuWorker(engine, gpu, with_needs(memory, strategy, engine.index()), progress),
+                             const gpu::Strategy& strategy, const gpu::StrategyOptions& options,
+                             std::size_t max_queries, Progress& progress)
+    : GpuWorker(engine, gpu, with_needs(memory, strategy, engine.index(), max_queries), progress),
       engine_(engine),
       ends_on_fronts_(gpu::ends_on_fronts(memory, engine)),
       batches_([&engine] { return std::make_unique<gpu::QueryBatch>(engine); }) {
@@ -113,10 +114,10 @@ void RankingWorker::set_strategy(const gpu::Strategy& strategy, const gpu::Strat
 
 void RankingWorker::make_entries() {
   std::uint64_t left = gpu::all_entry_bytes(index_.index());
-  // A quarter stays for queries, candidates and results; half if lists are copied for each batch, so that these are
-  // large.
-  for (const Flight& flight : flights_)
-    left = std::min(left, flight.runner->bytes_for_batches() / 4 * (store_ ? 2 : 3) * num_flights);
+  for (const Flight& flight : flights_) {
+    const std::uint64_t all = flight.runner->bytes_for_batches();
+    left = std::min(left, (all - std::min(all / 4 * 3, index_.division().queries)) * num_flights);
+  }
   entries_ = std::make_unique<gpu::EntryStore>(index_, left);
   for (Flight& flight : flights_) flight.runner->use_entries(*entries_);
 }
@@ -207,7 +208,7 @@ void RankingWorker::sum_lists(const gpu::QueryBatch& batch) {
 }
 
 bool RankingWorker::has_list_room(const gpu::QueryBatch& batch) {
-  if (!store_) return true;
+  if (!store_ || index_.division().all_lists) return true;
   sum_lists(batch);
   const gpu::ListCache& cache = store_->cache();
   // The other flight's batch needs the same.
@@ -252,11 +253,9 @@ bool RankingWorker::has_buffer_room(const gpu::QueryBatch& batch) {
 
 bool RankingWorker::make_windows(unsigned number, Queries, std::size_t&) {
   Flight& flight = flights_[number];
-  if (has_list_room(*flight.batch)) return false;
   const std::uint64_t entry_words = entries_ ? entries_->cache().words() : 0;
   const auto limits = strategy_->window_limits(
-      *flight.batch, flight.work.batch,
-      static_cast<std::uint64_t>(window_factor_ * static_cast<double>(entry_words)) / num_flights);
+      *flight.batch, flight.work.batch, static_cast<std::uint64_t>(window_factor_ * static_cast<double>(entry_words)));
   if (!limits) return false;
   return cut(number, whole_lists(*flight.batch), [&](std::uint64_t words) {
     gpu::WindowLimits all = *limits;

@@ -77,9 +77,10 @@ struct RankingFlight : WorkerFlight {
 /// One GPU's batches of ranked queries. Only answer(), missing_bytes() and keeps_all() are thread-safe.
 class RankingWorker final : public gpu::GpuWorker<gpu::RankingFlight> {
  public:
-  /// Throws like DeviceIndex and DeviceListStore.
+  /// Divides the memory for batches of up to `max_queries` queries. Throws like DeviceIndex and DeviceListStore.
   RankingWorker(const QueryEngine& engine, unsigned gpu, const gpu::GpuMemoryOptions& memory,
-                const gpu::Strategy& strategy, const gpu::StrategyOptions& options, Progress& progress);
+                const gpu::Strategy& strategy, const gpu::StrategyOptions& options, std::size_t max_queries,
+                Progress& progress);
   /// Flights use the members here, which the base class would outlive.
   ~RankingWorker() override { flights_.clear(); }
 

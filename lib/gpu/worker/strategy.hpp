@@ -55,8 +55,8 @@ struct Strategy {
   bool conjunctive_only = false;  ///< whether the strategy finds only documents with all terms: see answers()
 };
 
-/// What batches of any of these strategies need.
-BatchNeeds needs_of(std::span<const Strategy* const> strategies, const IndexReader& index);
+/// What batches of up to `max_queries` queries by any of these strategies need.
+BatchNeeds needs_of(std::span<const Strategy* const> strategies, const IndexReader& index, std::size_t max_queries);
 
 /// Whether the strategy answers queries by this algorithm.
 bool answers(const Strategy& strategy, const QueryAlgorithm& algorithm);

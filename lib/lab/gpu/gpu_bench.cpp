@@ -248,7 +248,8 @@ std::vector<GpuBenchFigures> measure_gpu(const QueryEngine& engine, Queries quer
   };
   std::vector<GpuBenchFigures> all;
   for (GpuMemoryCase memory : options.memories) {
-    memory.memory.needs = gpu::needs_of(strategies, engine.index());
+    memory.memory.needs =
+        gpu::needs_of(strategies, engine.index(), *std::max_element(options.batches.begin(), options.batches.end()));
     GpuBench bench(engine, queries, options, memory, progress);
     for (const QueryAlgorithm* algorithm : algorithms) {
       for (const std::size_t k : options.ks) {

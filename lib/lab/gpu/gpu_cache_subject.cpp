@@ -87,7 +87,7 @@ gpu::GpuMemoryOptions GpuCacheSubject::memory_of(const CacheSetting& setting) {
                            setting.memory);
   }
   const gpu::Strategy* const strategy = options_.gpu.strategy;
-  memory.needs = gpu::needs_of({&strategy, 1}, engine_.index());
+  memory.needs = gpu::needs_of({&strategy, 1}, engine_.index(), options_.gpu.batch_queries);
   memory.plan = plans_.plan(setting, memory);
   return memory;
 }
