@@ -136,7 +136,7 @@ QueryBackend::QueryBackend(std::vector<const QueryEngine*> engines, BackendOptio
   gpus_ = std::make_unique<FallibleGpus>(*shards_, options.notice);
   if (options.device == QueryDevice::both) {
     HybridOptions& hybrid = options.hybrid;
-    hybrid.max_batch = options.gpu.batch_queries;
+    hybrid.max_batch = std::min(hybrid.max_batch, options.gpu.batch_queries);
     hybrid.strategy = options.gpu.strategy->name;
     hybrid.counts_missing = hybrid.counts_missing && shards_->lacks_lists();
     hybrid_ = std::make_unique<HybridBackend>(cpu_, *gpus_, std::move(options.costs), std::move(hybrid));

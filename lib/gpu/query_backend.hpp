@@ -86,7 +86,7 @@ struct BackendOptions {
   QueryDevice device = QueryDevice::cpu;
   GpuOptions gpu;
   std::vector<gpu::GpuMemoryOptions> shard_memory = {};  ///< of GPUs, for each shard; empty: as `gpu` says
-  HybridOptions hybrid = {};  ///< with `both`; queries of a batch, strategy and what GPUs lack are those of `gpu`
+  HybridOptions hybrid = {};  ///< with `both`; strategy and what GPUs lack are those of `gpu`, batches no larger
   CostModel costs = {};       ///< likewise
   FailoverNotice notice = [](const std::string&) {};
 };

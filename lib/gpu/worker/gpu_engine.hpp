@@ -6,8 +6,9 @@ namespace quern {
 /// The GPUs that answer queries, and their options.
 struct GpuOptions {
   unsigned gpu = 0;
-  std::size_t batch_queries = 16384;  ///< maximum queries per batch
-  unsigned gpus = 1;                  ///< GPUs from number `gpu` on; 0: all
+  /// Maximum queries per batch. Batches are smaller where memory is short, or where all lists stay in memory.
+  std::size_t batch_queries = gpu::max_batch_queries;
+  unsigned gpus = 1;  ///< GPUs from number `gpu` on; 0: all
   const gpu::Strategy* strategy = &gpu::all_strategies().front();
   gpu::StrategyOptions strategy_options = {};
   gpu::GpuMemoryOptions memory = {};  ///< of each GPU
