@@ -13,7 +13,7 @@ constexpr std::uint64_t min_batch = 2 << 20, min_lists = 512 << 10, min_staging 
 /// Useful to each batch, for intersections: this part of the decoded lists, or this much.
 constexpr std::uint64_t useful_windows = 64, useful_batch = 512 << 20;
 /// Useful to the queries of a batch that decodes lists: for each its candidates, thresholds and results.
-constexpr std::uint64_t bytes_per_query = 8 << 10, least_for_queries = 16 << 20, most_for_queries = 256 << 20;
+constexpr std::uint64_t bytes_per_query = 8 << 10, least_for_queries = 16 << 20, most_for_queries = 320 << 20;
 /// Minimum useful pinned memory, and the largest buffer for uploads.
 constexpr std::uint64_t min_pinned = 8 << 20, max_upload = 32 << 20;
 
