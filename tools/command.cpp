@@ -30,8 +30,8 @@ po::variables_map environment() {
                                       return "";
                                     }),
               values);
-  } catch (const po::error& error) {
-    throw usage_error("environment variables QUERN_THREADS, QUERN_MEMORY and QUERN_TMP: {}", error.what());
+  } catch (const po::error&) {  // whose text never ends if the value is a placeholder of Boost's, such as %value%
+    throw usage_error("environment variable QUERN_THREADS: '{:.40}' is not a number", std::getenv("QUERN_THREADS"));
   }
   return values;
 }

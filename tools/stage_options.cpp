@@ -326,8 +326,6 @@ po::parsed_options parse(const std::string& path, const std::string& text, const
   } catch (const po::invalid_config_file_syntax& error) {
     throw usage_error("{}, line {}: '{}' is not a setting; write lines such as: codec = rice", path,
                       line_of(text, error.tokens()), error.tokens());
-  } catch (const po::error& error) {
-    throw usage_error("{}: {}; write lines such as: codec = rice", path, error.what());
   }
 }
 

@@ -1,11 +1,7 @@
-#include <boost/program_options/errors.hpp>
-#include <boost/program_options/options_description.hpp>
-#include <boost/program_options/parsers.hpp>
 #include <fmt/format.h>
 
 #include <cmath>
 #include <limits>
-#include <sstream>
 #include <unordered_map>
 
 #include "quern/formats/rankers/expression.hpp"
@@ -39,31 +35,24 @@ std::string_view without_comment(std::string_view line) { return trim(line.subst
 std::vector<DescriptionEntry> read_entries(const ModelFile& file) {
   if (file.bytes.size() > max_description_bytes)
     throw InvalidArgument(file.name + ": is larger than 16 MiB; put the weights into .npy or .safetensors files");
-  std::vector<std::size_t> lines;  // of entries
+  std::vector<DescriptionEntry> entries;
+  std::string section;
   std::size_t number = 0;
   for (std::string_view rest = file.bytes; !rest.empty();) {
     const std::string_view line = without_comment(take_until(rest, '\n'));
     ++number;
     if (line.empty()) continue;
     const bool is_section = line.front() == '[' && line.back() == ']';
-    // Boost accepts all of these; an empty section has undefined results.
     if (is_section ? line.size() < 3 : line.find('=') == line.npos || line.front() == '=')
       throw CorruptFile("{}, line {}: '{:.40}' is neither [section] nor key = value", file.name, number, line);
-    if (!is_section) lines.push_back(number);
+    if (is_section) {
+      section = std::string(trim(line.substr(1, line.size() - 2))) + '.';
+      continue;
+    }
+    std::string_view value = line;
+    const std::string_view key = trim(take_until(value, '='));
+    entries.push_back({section + std::string(key), std::string(trim(value)), number});
   }
-  namespace po = boost::program_options;
-  std::istringstream text{std::string(file.bytes)};
-  text.exceptions(std::ios::badbit);  // running out of memory must not look like the end of the file
-  std::vector<DescriptionEntry> entries;
-  try {
-    for (const po::option& option : po::parse_config_file(text, po::options_description(), true).options)
-      entries.push_back({option.string_key, option.value.empty() ? "" : option.value.front(), 0});
-  } catch (const po::error& error) {
-    throw CorruptFile("{}: {}", file.name, error.what());
-  }
-  if (entries.size() != lines.size())
-    throw CorruptFile(file.name + ": has lines that are neither [section] nor key = value");
-  for (std::size_t i = 0; i < entries.size(); ++i) entries[i].line = lines[i];
   return entries;
 }
 

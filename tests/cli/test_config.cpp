@@ -93,7 +93,7 @@ TEST_CASE("the environment sets threads, memory and temporary folder unless file
   CHECK(contains(inspected.err, "quern: error: QUERN_MEMORY: 'lots' is not a size"));
   CHECK(corpus.make({"--memory", "1M"}).exit_status == 2);
   CHECK(corpus.make({"--memory", "64M"}, with("QUERN_MEMORY", "1M")).exit_status == 0);
-  CHECK(contains(corpus.make({}, with("QUERN_THREADS", "many")).err, "QUERN_"));
+  CHECK(contains(corpus.make({}, with("QUERN_THREADS", "%value%")).err, "QUERN_THREADS: '%value%'"));
   for (const char* wrong : {"100000", "many", "-1"})
     CHECK(corpus.make({}, with("QUERN_THREADS", wrong)).exit_status == 2);
   CHECK(corpus.make({"-j", "1"}, with("QUERN_THREADS", "100000")).exit_status == 0);

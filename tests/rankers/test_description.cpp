@@ -216,6 +216,7 @@ TEST_CASE("descriptions that contradict themselves are refused with the line", "
       {"[ranker]\nversion = 1\n", "rank.ini: has no [inputs]"},
       {"[ranker]\nversion = 1\n[]\n", "rank.ini, line 3: "},
       {"[ranker]\nversion = 1\nnonsense\n", "rank.ini, line 3: "},
+      {"[ranker]\nversion = 1\n%invalid_line%\n", "rank.ini, line 3: "},
       {"[ranker]\nversion = 1\ncolour = red\n", "rank.ini, line 3: "},
       {"[ranker]\nversion = 1\n[inputs]\nsquare = a\n", "rank.ini, line 4: "},
       {"[ranker]\nversion = 1\n[inputs]\nlinear =\n", "rank.ini, line 4: "},
