@@ -36,7 +36,7 @@ def measured_cache(m, strategy, part, queries, *words):
     points = m.file(f'{strategy}-{part}')
     bench = m.bench('bench', 'gpu-cache', m.index('score'), '--train', m.log(3000, 'train'), '-q', m.log(queries), '-a', 'and',
                     *SCORES, '--part', part, '--memories', ','.join(memories(m)), '--calibrate', '15%,50%', '--limits', 'none',
-                    '--repeats', 1, '--points', points, '--force', *words)
+                    '--repeats', m.repeats, '--points', points, '--force', *words)
     return {**bench, 'folder': points}
 
 
