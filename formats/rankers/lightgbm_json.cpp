@@ -76,6 +76,7 @@ class LightgbmJsonReader : public JsonEvents {
 
   void number(const JsonNumber& value) override {
     if (!nodes_.empty()) return node_number(value);
+    if (in_data_frame()) return data_frame_.number(value);
     if (path_.size() != 1) return other_number(value);
     const auto get = [&](std::uint64_t& to) {
       std::int64_t number = 0;
@@ -140,10 +141,12 @@ class LightgbmJsonReader : public JsonEvents {
     LightgbmSplit split;
   };
 
-  bool in_data_frame() const { return nodes_.empty() && path_.size() > 1 && path_[1] == "pandas_categorical"; }
+  /// Whether the open array or object, or the value that is read, belongs to pandas_categorical.
+  bool in_data_frame() const {
+    return nodes_.empty() && !path_.empty() && (path_.size() > 1 ? path_[1] : key_) == "pandas_categorical";
+  }
 
   void other_number(const JsonNumber& value) {
-    if (in_data_frame()) return data_frame_.number(value);
     double number = 0;
     if (!value.get(number) || path_.size() < 3 || path_[1] != "feature_infos") return;
     if (path_.size() == 3 && (key_ == "min_value" || key_ == "max_value")) columns_[path_[2]].add(number);

@@ -31,11 +31,11 @@ std::vector<std::string> words_of(std::string_view text) {
 
 std::string_view without_comment(std::string_view line) { return trim(line.substr(0, line.find('#'))); }
 
-/// The lines with a key. Throws CorruptFile if a line isn't a section, key or comment.
-std::vector<DescriptionEntry> read_entries(const ModelFile& file) {
+/// Calls take() with each line that has a key. Throws CorruptFile if a line isn't a section, key or comment.
+template <class Take>
+void read_entries(const ModelFile& file, const Take& take) {
   if (file.bytes.size() > max_description_bytes)
     throw InvalidArgument(file.name + ": is larger than 16 MiB; put the weights into .npy or .safetensors files");
-  std::vector<DescriptionEntry> entries;
   std::string section;
   std::size_t number = 0;
   for (std::string_view rest = file.bytes; !rest.empty();) {
@@ -51,9 +51,8 @@ std::vector<DescriptionEntry> read_entries(const ModelFile& file) {
     }
     std::string_view value = line;
     const std::string_view key = trim(take_until(value, '='));
-    entries.push_back({section + std::string(key), std::string(trim(value)), number});
+    take(DescriptionEntry{section + std::string(key), std::string(trim(value)), number});
   }
-  return entries;
 }
 
 /// A layer as written.
@@ -181,10 +180,10 @@ class DescriptionReader {
   explicit DescriptionReader(const ModelFile& file) : file_(file), trees_(file.name) {}
 
   RankerModel read() {
-    for (const DescriptionEntry& entry : read_entries(file_)) {
+    read_entries(file_, [this](const DescriptionEntry& entry) {
       line_ = entry.line;
       read_entry(entry);
-    }
+    });
     line_ = 0;
     if (!has_version_) fail("has no version: write version = 1 below [ranker]");
     NetworkModel network;

@@ -270,8 +270,9 @@ std::vector<ListVisit> QueryEngine::visits(QueryView query, std::size_t k, std::
                                            QueryStatistics* statistics) const {
   check_range("k", k, 1, end_docid);
   if (round == 0 || round % index_.block_size() != 0)
-    throw InvalidArgument("a round of {} postings is not a multiple of the index's block size, {}; choose a multiple",
-                          round, index_.block_size());
+    throw InvalidArgument(
+        "a round of {} postings is not a multiple of the index's block size, {}; choose a multiple with {}", round,
+        index_.block_size(), option_name<"round">);
   bool all_found = false;
   const std::vector<WeightedList> lists = lists_of(query, all_found);
   if (lists.empty() || !all_found) return {};

@@ -121,7 +121,7 @@ TEST_CASE("LightGBM's codes stand for the categories of a data frame", "[rankers
     INFO(bad);
     CHECK_THROWS_AS(lightgbm_of(frame(1, "none none 0:1:0 none", "2", bad)), CorruptFile);
   }
-  for (const char* bad : {"[1]", "{}", "[{\"a\": 1}]", "[[null]]", "[[[1]]]"}) {
+  for (const char* bad : {"1", "true", "\"x\"", "[1]", "{}", "[{\"a\": 1}]", "[[null]]", "[[[1]]]"}) {
     INFO(bad);
     CHECK_THROWS_WITH(parse_ranker({"m.json", R"({"name":"tree","pandas_categorical":)" + std::string(bad) + "}"}),
                       "m.json: pandas_categorical is not a list of lists of categories");

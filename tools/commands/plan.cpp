@@ -34,6 +34,9 @@ void run(const PlanArguments& arguments) {
   api::PlanOptions options = arguments.plan;
   take_budget(arguments.budget, options.budget_bytes, options.budget_share);
   take_budget(arguments.gpu_memory, options.gpu_memory_bytes, options.gpu_memory_share);
+  if (!arguments.gpu_memory.empty() && options.gpu_memory_bytes == 0 && options.gpu_memory_share == 0)
+    throw usage_error("--gpu-memory {}: leaves no room for a plan; give a size such as 4G, or a share such as 40%",
+                      arguments.gpu_memory);
   options.json_queries = query_kind(arguments.layout.format) == QueryKind::vector;
   options.overwrite = arguments.common.force;
   const auto log = [&](const std::function<void(const api::Query&)>& take) {
@@ -69,7 +72,9 @@ void add_plan_command(CLI::App& program) {
                             "tables, rows and batches")
                      ->check(budget_validator()));
   add_size_option(command, "--list-buffer", arguments.plan.list_buffer_bytes,
-                  "With --gpu-memory: of queries by strategy wang with this list buffer; the plan gets all else", 1);
+                  "With --gpu-memory: leave room for two list buffers of this size, as queries with strategy wang and "
+                  "--gpu-options list-buffer=SIZE have them",
+                  1);
   add_option(command, "--max-admission", arguments.plan.max_admission, "L",
              "Largest share of a list to keep; at least one block is kept")
       ->check(max_admission_validator())

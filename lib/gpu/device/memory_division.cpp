@@ -89,7 +89,7 @@ MemoryDivision divide_memory(std::uint64_t limit, const IndexSizes& sizes, const
   const std::uint64_t share = share_of(sizes.lists, std::min(memory.list_share.value_or(0), 1.0));
   std::optional<std::uint64_t> windows;
   if (memory.list_share) windows = share;
-  if (memory.list_buffer) windows = 2 * std::min(*memory.list_buffer, limit);
+  if (memory.list_buffer) windows = 2 * std::min(*memory.list_buffer, std::uint64_t{1} << 61);
   division.buffers_lists = memory.list_buffer.has_value();
   // Batches with list buffers run in windows, for which all rows must be resident.
   const std::uint64_t needed = 2 * batch + windows.value_or(batch / 2) + (memory.list_share ? share : min_lists) +

@@ -82,7 +82,11 @@ void check_cache_grid(const CacheGrid& grid) {
   for (const std::size_t k : grid.ks) check_setting(k, grid.base.batch);
   for (const double lambda : grid.max_admissions) check_range("lambda", lambda, 1e-9, 1);
   for (const double limit : grid.limits_ms) check_range("a limit in ms", limit, 0, 1e9);
-  for (const CacheSetting& setting : settings_of(grid))
+  const std::vector<CacheSetting> settings = settings_of(grid);
+  if (settings.empty())
+    throw InvalidArgument(std::string("nothing is to be measured; the part buffers needs ") +
+                          option_name<"list-buffers">);
+  for (const CacheSetting& setting : settings)
     if (std::find(grid.calibrating.begin(), grid.calibrating.end(), setting.memory) != grid.calibrating.end())
       throw InvalidArgument("memory " + setting.memory +
                             " is among those to be measured, so it can't be used to calibrate; choose others with " +
