@@ -30,7 +30,8 @@ po::variables_map environment() {
                                       return "";
                                     }),
               values);
-  } catch (const po::error&) {  // whose text never ends if the value is a placeholder of Boost's, such as %value%
+  } catch (const po::error&) {
+    // Boost never finishes its message if the value is one of its placeholders, such as %value%.
     throw usage_error("environment variable QUERN_THREADS: '{:.40}' is not a number", std::getenv("QUERN_THREADS"));
   }
   return values;

@@ -22,13 +22,13 @@ constexpr std::uint8_t bucket_shift(std::uint32_t num_documents, std::uint32_t d
 constexpr std::uint32_t bucket_entries(std::uint32_t num_documents, std::uint8_t shift) {
   return (num_documents >> shift) + 2;
 }
-/// Upper bound of bucket_entries() for `df` postings, if there are no fewer documents.
+/// Upper bound of bucket_entries() for `df` postings. The collection has at least `df` documents.
 constexpr std::uint64_t max_bucket_entries(std::uint64_t df) { return df / 3 + 3; }
 
 /// The block rows of a list, in buckets.
 class RowBuckets {
  public:
-  /// The maximum memory for this many rows, if there are no fewer documents.
+  /// The most memory that the buckets of `rows` rows take. The collection has at least `rows` documents.
   static constexpr std::uint64_t bytes(std::uint64_t rows) {
     return sizeof(RowBuckets) + max_bucket_entries(rows) * sizeof(std::uint32_t);
   }
@@ -44,7 +44,7 @@ class RowBuckets {
     }
   }
 
-  /// search_rows() from `from` on, in the bucket of `target`, which must be below the number of documents.
+  /// As search_rows(), but within the bucket of `target`, which must be below the number of documents.
   std::size_t search(std::size_t from, docid_t target) const {
     return search_rows(rows_, std::max<std::size_t>(from, starts_[target >> shift_]), target);
   }

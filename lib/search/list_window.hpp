@@ -29,7 +29,8 @@ class ListBlocks {
 
   /// Moves to the first block that may contain docIDs from `docid` on, forwards or back.
   void restart(docid_t docid);
-  /// Like restart(), but forwards only; false if there is no such block. `buckets`: of the list's rows; null: none.
+  /// Like restart(), but only moves forwards. Returns false if no later block can contain `docid`. `buckets`: the
+  /// list's rows in buckets; null to search without.
   bool move_to(docid_t docid, const RowBuckets* buckets = nullptr) {
     if (at_end()) return false;
     return last() >= docid || search(docid, buckets);

@@ -24,13 +24,13 @@ std::uint64_t share_of(std::uint64_t bytes, double share) {
 /// The rounding of all tables' sizes together.
 constexpr std::uint64_t rounding_bytes = 64 << 10;
 
-/// What is useful to the queries of a batch, and at most a ninth of what all may have.
+/// The memory that a batch's queries make use of; at most a ninth of `bytes`, the memory for all.
 std::uint64_t bytes_of_queries(const BatchNeeds& needs, std::uint64_t bytes) {
   return std::min({least_for_queries + needs.decoding_queries * bytes_per_query, most_for_queries, bytes / 9});
 }
 
-/// What is useful to each batch if all may have `bytes` bytes. Batches that decode lists do so in windows: with fewer
-/// windows, less time is lost between them; with more, more lists stay.
+/// The memory that each batch makes use of, out of `bytes` for all. Batches that decode lists do so in windows: fewer
+/// windows lose less time between them; more windows leave more memory to lists.
 std::uint64_t useful_bytes(const BatchNeeds& needs, const IndexSizes& sizes, std::uint64_t bytes) {
   if (needs.decoding_queries > 0)
     return bytes_of_queries(needs, bytes) + std::min(bytes / 12, sizes.entries / useful_windows);
