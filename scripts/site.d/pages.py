@@ -1,0 +1,77 @@
+"""Gives MkDocs the repository's pages under their own paths, the generated reference, and the navigation."""
+import os
+import re
+from pathlib import Path
+
+from mkdocs.structure.files import File, Files
+
+import commands
+import interfaces
+
+ROOT = Path(__file__).resolve().parents[2]
+LINK = re.compile(r'(?<!!)\[([^\]\n]+)\]\(([^)\s]+)\)')
+PICTURE = re.compile(r'!\[[^\]\n]*\]\(([^)\s]+)\)')
+
+
+def linked(index):
+    """An index page, and the pages of its folder that it links, in its order."""
+    folder = Path(index).parent
+    links = [os.path.normpath(folder / target) for _, target in LINK.findall((ROOT / index).read_text())]
+    within = [link for link in dict.fromkeys(links) if link.endswith('.md') and Path(link).is_relative_to(folder)]
+    return [index] + [link for link in within if link != index]
+
+
+def folders(*parents):
+    """The README of each folder below these."""
+    return [str(page.relative_to(ROOT)) for parent in parents for page in sorted((ROOT / parent).rglob('README.md'))]
+
+
+def navigation(generated):
+    """All pages of the site, by section. One that is missing here is a warning of MkDocs, and so an error."""
+    return [
+        {'Start': ['README.md', 'CHANGELOG.md']},
+        {'Reference': [{'Commands': [name for name in generated if name.startswith('reference/quern')]},
+                       {'C++': [name for name in generated if name.startswith('reference/cpp')]},
+                       {'Python': ['tools/python/README.md', *(name for name in generated if 'python' in name)]}]},
+        {'Formats': linked('formats/README.md')},
+        {'Benchmarks': ['BENCHMARKS.md', *linked('tests/bench/README.md')]},
+        {'Architecture': ['ARCHITECTURE.md', *folders('lib', 'scripts', 'sample_data')]},
+        {'Tests': ['CONTRIBUTING.md']},
+    ]
+
+
+def prepared(page):
+    """The text of a page, without links to what is no page of the site: sources, and folders without a README."""
+    def link(match):
+        text, target = match.groups()
+        path, _, anchor = target.partition('#')
+        place = (ROOT / page).parent / path
+        if not path or not place.exists() or path.endswith('.md'):
+            return match[0]
+        return f'[{text}]({path}/README.md)' if (place / 'README.md').exists() else text
+    return LINK.sub(link, (ROOT / page).read_text())
+
+
+def on_config(config):
+    global generated
+    generated = {**commands.pages(os.environ['QUERN']), **interfaces.pages(ROOT)}
+    config.nav = navigation(generated)
+
+
+def names_in(items):
+    for item in items:
+        if isinstance(item, str):
+            yield item
+        else:
+            yield from names_in(next(iter(item.values())))
+
+
+def on_files(files, config):
+    added = {}
+    for page in names_in(config.nav):
+        text = generated.get(page) or prepared(page)
+        added[page] = File.generated(config, page, content=text)
+        for picture in PICTURE.findall(text):
+            path = os.path.normpath(Path(page).parent / picture)
+            added[path] = File(path, str(ROOT), config.site_dir, config.use_directory_urls)
+    return Files([*files, *added.values()])
