@@ -30,6 +30,7 @@ def navigation(generated):
     """All pages of the site, by section. One that is missing here is a warning of MkDocs, and so an error."""
     return [
         {'Start': ['README.md', 'CHANGELOG.md']},
+        {'Guides': linked('tools/guides/README.md')},
         {'Reference': [{'Commands': [name for name in generated if name.startswith('reference/quern')]},
                        {'C++': [name for name in generated if name.startswith('reference/cpp')]},
                        {'Python': ['tools/python/README.md', *(name for name in generated if 'python' in name)]}]},
