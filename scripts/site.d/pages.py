@@ -6,6 +6,7 @@ from pathlib import Path
 from mkdocs.structure.files import File, Files
 
 import commands
+import counts
 import interfaces
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,7 +38,7 @@ def navigation(generated):
         {'Formats': linked('formats/README.md')},
         {'Benchmarks': ['BENCHMARKS.md', *linked('tests/bench/README.md')]},
         {'Architecture': ['ARCHITECTURE.md', *folders('lib', 'scripts', 'sample_data')]},
-        {'Tests': ['CONTRIBUTING.md']},
+        {'Tests': ['tests/README.md', 'CONTRIBUTING.md', 'tests/reports/README.md', 'tests/formats/golden/README.md']},
     ]
 
 
@@ -50,7 +51,7 @@ def prepared(page):
         if not path or not place.exists() or path.endswith('.md'):
             return match[0]
         return f'[{text}]({path}/README.md)' if (place / 'README.md').exists() else text
-    return LINK.sub(link, (ROOT / page).read_text())
+    return LINK.sub(link, (ROOT / page).read_text()).replace('<!-- counts -->', counts.table(ROOT))
 
 
 def on_config(config):
