@@ -1,4 +1,5 @@
 """Gives MkDocs the repository's pages under their own paths, the generated reference, and the navigation."""
+import json
 import os
 import re
 from pathlib import Path
@@ -54,6 +55,16 @@ def prepared(page):
     return LINK.sub(link, (ROOT / page).read_text()).replace('<!-- counts -->', counts.table(ROOT))
 
 
+def notebook(text):
+    """A page as a Jupyter notebook: its Python blocks are cells."""
+    def cell(number, source, **more):
+        return {'cell_type': 'code' if more else 'markdown', 'id': f'cell-{number}', 'metadata': {}, 'source': source.strip(), **more}
+    parts = re.split(r'^```python\n(.*?)^```$', text, flags=re.M | re.S)
+    cells = [cell(number, part, **({'execution_count': None, 'outputs': []} if number % 2 else {}))
+             for number, part in enumerate(parts) if part.strip()]
+    return json.dumps({'cells': cells, 'metadata': {}, 'nbformat': 4, 'nbformat_minor': 5}, indent=1)
+
+
 def on_config(config):
     global generated
     generated = {**commands.pages(os.environ['QUERN']), **interfaces.pages(ROOT)}
@@ -72,6 +83,10 @@ def on_files(files, config):
     added = {}
     for page in names_in(config.nav):
         text = generated.get(page) or prepared(page)
+        if page.startswith('tools/guides/') and '```python' in text:
+            name = page.removesuffix('.md') + '.ipynb'
+            added[name] = File.generated(config, name, content=notebook(text))
+            text += f'\n[This page as a notebook]({Path(name).name}){{download}}\n'
         added[page] = File.generated(config, page, content=text)
         for picture in PICTURE.findall(text):
             path = os.path.normpath(Path(page).parent / picture)
