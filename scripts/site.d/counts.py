@@ -27,5 +27,5 @@ def table(root):
         ('kinds of input from bug reports', found(root, r'^\| ', 'tests/reports', 'README.md') - 2),
         ('lines of tests, beside those of the program', f'{tests:,} beside {sources:,}'),
     ]
-    return '\n'.join(['## Counts', '', '| | |', '| --- | ---: |',
+    return '\n'.join(['## Counts', '', '| what | count |', '| --- | ---: |',
                       *(f'| {name} | {f"{count:,}" if isinstance(count, int) else count} |' for name, count in rows)])
