@@ -106,8 +106,8 @@ std::uint64_t DfTable::memory_bytes() const {
 }
 
 DfTable read_df_table(const std::string& path, const Resources& resources) {
-  constexpr std::uint64_t max_bytes = std::uint64_t{16} << 30, max_line_bytes = 1 << 20;
-  const WholeFile file(path, ReadLimits(max_bytes, max_line_bytes), resources);
+  constexpr std::uint64_t max_bytes = std::uint64_t{16} << 30, max_read_line_bytes = 1 << 20;
+  const WholeFile file(path, ReadLimits(max_bytes, max_read_line_bytes), resources);
   DfTable table;
   table.name = path == "-" ? "standard input" : path;
   TableMemory memory(table.name, resources);
