@@ -182,6 +182,7 @@ bool Intersection::answer_unless_full(QueryView query, WorkSpace& space, Interse
   IntersectionStatistics& statistics = answer.statistics = {};
   const ScopedTimer whole(statistics.time_us);
   QueryMemory::Claim claim(memory_);
+  claim.raise_to(query.size() * sizeof(PostingList));
   if (!find_lists(query, space)) return true;
   std::uint64_t bytes = space.lists.front().df * sizeof(docid_t);
   if (const PostingList& longest = space.lists.back(); method_.cuts_rows)
@@ -217,6 +218,7 @@ bool Intersection::answer_unless_full(QueryView query, WorkSpace& space, Interse
   }
   statistics.counts.blocks_decoded = read.blocks_decoded;
   if (claim.is_alone()) {
+    space.lists = {};
     space.decoded = {};
     answer.documents.shrink_to_fit();
   }

@@ -226,13 +226,14 @@ std::vector<ScoredDocument> QueryEngine::search(QueryView query, const QueryAlgo
   check_range("k", k, 1, end_docid);
   check_passing(passing);
   check_whole_results(index_, algorithm);
+  QueryMemory::Claim claim(memory_);
+  claim.raise_to(query.size() * sizeof(WeightedList));
   std::vector<WeightedList> lists;
   lists.reserve(query.size());
   const bool all_needed = algorithm.matching == Matching::all;
   const bool all_found = find_lists(found_terms_, query, all_needed, appending_to(lists));
   if (lists.empty() || (all_needed && !all_found)) return {};
   order_and_weigh(query, lists);
-  QueryMemory::Claim claim(memory_);
   TopK top = claimed_top(claim, lists, k, max_matches(lists), &algorithm);
   ScoringContext context = scoring_context();
   context.all_terms_found = all_found;
@@ -273,10 +274,11 @@ std::vector<ListVisit> QueryEngine::visits(QueryView query, std::size_t k, std::
     throw InvalidArgument(
         "a round of {} postings is not a multiple of the index's block size, {}; choose a multiple with {}", round,
         index_.block_size(), option_name<"round">);
+  QueryMemory::Claim claim(memory_);
+  claim.raise_to(query.size() * sizeof(WeightedList));
   bool all_found = false;
   const std::vector<WeightedList> lists = lists_of(query, all_found);
   if (lists.empty() || !all_found) return {};
-  QueryMemory::Claim claim(memory_);
   TopK top = claimed_top(claim, lists, k, max_matches(lists));
   VisitCount visits{round, {}};
   for (const WeightedList& list : lists) visits.lists.push_back({list.list.number, list.list.df, 0});

@@ -1,5 +1,7 @@
 #include "quern/search/query_memory.hpp"
 
+#include <malloc.h>
+
 namespace quern {
 
 QueryMemory::QueryMemory(std::uint64_t bytes, unsigned threads) {
@@ -9,6 +11,10 @@ QueryMemory::QueryMemory(std::uint64_t bytes, unsigned threads) {
   max_share_ = (bytes / 4 - for_terms_) / threads;
   max_alone_ = bytes - bytes / 4;
   large_ = std::make_unique<std::mutex>();
+}
+
+QueryMemory::Claim::~Claim() {
+  if (is_alone()) ::malloc_trim(0);
 }
 
 void QueryMemory::Claim::raise_to(std::uint64_t bytes) {

@@ -25,10 +25,14 @@ class QueryMemory {
   std::uint64_t max_share() const { return max_share_; }
   std::uint64_t max_alone() const { return max_alone_; }
 
-  /// One query's claim on memory, released when it ends.
+  /// One query's claim on memory, released when it ends: after the memory, so declare it before what it covers.
   class Claim {
    public:
     explicit Claim(const QueryMemory& memory) : memory_(memory) {}
+    /// Returns the memory of a query that ran alone to the system, since the next one may use another heap of malloc's.
+    ~Claim();
+    Claim(const Claim&) = delete;
+    Claim& operator=(const Claim&) = delete;
 
     /// Call before the query's total reaches `bytes`. May wait for another large query. Throws InvalidArgument if the
     /// budget is too small.
