@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Runs the commands of pages as their readers would, each page in an empty folder with links to the repository's folders.
+"""Runs the commands of pages as their readers would, one page after another in a folder with links to the repository's folders.
 
-    run_pages.py QUERN PAGE ...              all blocks marked sh, in one shell
-    run_pages.py --python QUERN PAGE ...     all blocks marked python, in one program
+    run_pages.py QUERN PAGE ...              all blocks marked sh, a shell for each page
+    run_pages.py --python QUERN PAGE ...     all blocks marked python, a program for each page
 
 A line that ends in "# needs X" is left out where X is missing.
 """
@@ -29,15 +29,12 @@ def program_of(page, language):
     return ''.join(kept), len(lines) - len(kept)
 
 
-def run(page, language, quern):
+def run(page, language, quern, folder):
     """Whether all commands of a page succeed."""
     program, left_out = program_of(page, language)
     command = ['bash', '-exo', 'pipefail', '-c', f'PATH={quern.parent}:$PATH\n{program}']
-    with tempfile.TemporaryDirectory() as folder:
-        for part in ('sample_data', 'scripts', 'tools'):
-            (Path(folder) / part).symlink_to(ROOT / part)
-        outcome = subprocess.run(command if language == 'sh' else [sys.executable, '-c', program], cwd=folder, text=True,
-                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    outcome = subprocess.run(command if language == 'sh' else [sys.executable, '-c', program], cwd=folder, text=True,
+                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     name = page.relative_to(ROOT)
     print(f'{name}: {len(program.splitlines())} lines run, {left_out} left out, status {outcome.returncode}')
     if outcome.returncode != 0 or not program:
@@ -49,7 +46,10 @@ def run(page, language, quern):
 def main(arguments):
     language = 'python' if arguments[0] == '--python' else 'sh'
     quern, *pages = [Path(argument).resolve() for argument in arguments[language == 'python':]]
-    return all([run(page, language, quern) for page in pages])
+    with tempfile.TemporaryDirectory() as folder:
+        for part in ('sample_data', 'scripts', 'tools'):
+            (Path(folder) / part).symlink_to(ROOT / part)
+        return all([run(page, language, quern, folder) for page in pages])
 
 
 if __name__ == '__main__':
