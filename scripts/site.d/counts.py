@@ -14,11 +14,13 @@ def found(root, pattern, folder, names):
 
 
 def table(root):
+    def cases(folder):
+        return sum(found(root, r'^TEST_CASE', folder, names) for names in ('*.cpp', '*.hpp', '*.cu'))
     tests, sources = lines(root, 'tests'), lines(root, 'lib', 'formats', 'tools')
     rows = [
-        ('test cases in C++', sum(found(root, r'^TEST_CASE', 'tests', names) for names in ('*.cpp', '*.hpp', '*.cu'))),
-        ('of these, of the command line', found(root, r'^TEST_CASE', 'tests/cli', '*.cpp')),
-        ('of these, of GPUs and their emulation', sum(found(root, r'^TEST_CASE', 'tests/gpu', f'*.{end}') for end in ('cpp', 'cu'))),
+        ('test cases in C++', cases('tests')),
+        ('of these, of the command line', cases('tests/cli')),
+        ('of these, of GPUs and their emulation', cases('tests/gpu')),
         ('test functions in Python', found(root, r'^ *def test_', 'tests/python', '*.py')),
         ('fuzzers', len(list((root / 'tests/fuzz').glob('fuzz_*.cpp')))),
         ('inputs of fuzzers that every build replays', sum(path.is_file() for path in (root / 'tests/fuzz/seeds').rglob('*'))),

@@ -58,7 +58,8 @@ def prepared(page):
 def notebook(text):
     """A page as a Jupyter notebook: its Python blocks are cells."""
     def cell(number, source, **more):
-        return {'cell_type': 'code' if more else 'markdown', 'id': f'cell-{number}', 'metadata': {}, 'source': source.strip(), **more}
+        kind = 'code' if more else 'markdown'
+        return {'cell_type': kind, 'id': f'cell-{number}', 'metadata': {}, 'source': source.strip(), **more}
     parts = re.split(r'^```python\n(.*?)^```$', text, flags=re.M | re.S)
     cells = [cell(number, part, **({'execution_count': None, 'outputs': []} if number % 2 else {}))
              for number, part in enumerate(parts) if part.strip()]
