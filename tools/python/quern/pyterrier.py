@@ -1,4 +1,4 @@
-"""Quern in PyTerrier's pipelines (pip install "quern[pyterrier]").
+"""Quern in PyTerrier's pipelines (pip install "quern-search[pyterrier]").
 
     import pyterrier as pt
     from quern.pyterrier import QuernIndex
@@ -27,7 +27,7 @@ class QuernIndex(pt.Artifact, pt.Indexer):
 
     ARTIFACT_TYPE = "sparse_index"
     ARTIFACT_FORMAT = "quern"
-    ARTIFACT_PACKAGE_HINT = "quern[pyterrier]"
+    ARTIFACT_PACKAGE_HINT = "quern-search[pyterrier]"
 
     def __init__(self, path, **options):
         super().__init__(path)
