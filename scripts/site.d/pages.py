@@ -39,7 +39,7 @@ def navigation(generated):
         {'Formats': linked('formats/README.md')},
         {'Benchmarks': ['BENCHMARKS.md', *linked('tests/bench/README.md')]},
         {'Architecture': ['ARCHITECTURE.md', *folders('lib', 'scripts', 'sample_data')]},
-        {'Tests': ['tests/README.md', 'CONTRIBUTING.md', 'tests/reports/README.md', 'tests/formats/golden/README.md']},
+        {'Tests': ['tests/README.md', 'CONTRIBUTING.md', 'tests/reports/README.md', 'tests/conformance/README.md', 'tests/formats/golden/README.md']},
     ]
 
 
