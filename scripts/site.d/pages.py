@@ -4,6 +4,7 @@ import os
 import re
 from pathlib import Path
 
+from mkdocs.plugins import get_plugin_logger
 from mkdocs.structure.files import File, Files
 
 import commands
@@ -11,6 +12,8 @@ import counts
 import interfaces
 
 ROOT = Path(__file__).resolve().parents[2]
+PAGES = ('*.md', *(f'{part}/**/*.md' for part in ('formats', 'lib', 'sample_data', 'scripts', 'tests', 'tools')))
+log = get_plugin_logger('pages')
 LINK = re.compile(r'(?<!!)\[([^\]\n]+)\]\(([^)\s]+)\)')
 PICTURE = re.compile(r'!\[[^\]\n]*\]\(([^)\s]+)\)')
 
@@ -29,7 +32,7 @@ def folders(*parents):
 
 
 def navigation(generated):
-    """All pages of the site, by section. One that is missing here is a warning of MkDocs, and so an error."""
+    """All pages of the site, by section."""
     return [
         {'Start': ['README.md', 'CHANGELOG.md']},
         {'Guides': linked('tools/guides/README.md')},
@@ -39,7 +42,8 @@ def navigation(generated):
         {'Formats': linked('formats/README.md')},
         {'Benchmarks': ['BENCHMARKS.md', *linked('tests/bench/README.md')]},
         {'Architecture': ['ARCHITECTURE.md', *folders('lib', 'scripts', 'sample_data')]},
-        {'Tests': ['tests/README.md', 'CONTRIBUTING.md', 'tests/reports/README.md', 'tests/conformance/README.md', 'tests/formats/golden/README.md']},
+        {'Tests': ['tests/README.md', 'CONTRIBUTING.md',
+                   *folders(*(f'tests/{part}' for part in ('conformance', 'formats', 'rankers', 'reports')))]},
     ]
 
 
@@ -70,6 +74,9 @@ def on_config(config):
     global generated
     generated = {**commands.pages(os.environ['QUERN']), **interfaces.pages(ROOT)}
     config.nav = navigation(generated)
+    pages = {str(page.relative_to(ROOT)) for pattern in PAGES for page in ROOT.glob(pattern)}
+    for page in sorted(pages - set(names_in(config.nav))):
+        log.warning("%s is missing from the navigation: the first page of its section doesn't link it", page)
 
 
 def names_in(items):
