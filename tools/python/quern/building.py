@@ -1,61 +1,65 @@
 """Indexes from documents and corpora."""
 
+import itertools
 import os
 import warnings
+from collections.abc import Callable, Iterable
 from types import SimpleNamespace
+from typing import Any
 
 from . import _quern
 from .index import _progress
 from .sizes import size_bytes
+from .types import Path, Progress, Size
 
 
 def index(
-    documents,
-    path,
+    documents: Any,
+    path: Path,
     *,
-    stemmer="none",
-    stopwords="none",
-    codec="maskpfd",
-    block_size=128,
-    recursion=1,
-    order="auto",
-    seed=1,
-    quantize=0,
-    impacts=0,
-    impact_scale=None,
-    k1=1.2,
-    b=0.75,
-    pagerank="",
-    links="",
-    alpha=0.3,
-    pagerank_scale="rank",
-    keep_fields=(),
-    store_text=False,
-    forward=False,
-    allow_empty=False,
-    duplicates="keep",
-    max_errors=1000,
-    overwrite=False,
-    memory=None,
-    threads=None,
-    progress=None,
-    warn=None,
-    id_field="",
-    title_field="",
-    text_field="",
-    url_field="",
-    vector_field="",
-    missing="refuse",
-    format="auto",
-    files_from="",
-    files_root="",
-    include=(),
-    exclude=(),
-    max_document="64M",
-    skip_bad=False,
-    languages=(),
-    drop_copies=False,
-):
+    stemmer: str = "none",
+    stopwords: Path | Iterable[str] = "none",
+    codec: str = "maskpfd",
+    block_size: int = 128,
+    recursion: int = 1,
+    order: str = "auto",
+    seed: int = 1,
+    quantize: int = 0,
+    impacts: int = 0,
+    impact_scale: float | None = None,
+    k1: float = 1.2,
+    b: float = 0.75,
+    pagerank: Path = "",
+    links: Path = "",
+    alpha: float = 0.3,
+    pagerank_scale: str = "rank",
+    keep_fields: Iterable[str] = (),
+    store_text: bool = False,
+    forward: bool = False,
+    allow_empty: bool = False,
+    duplicates: str = "keep",
+    max_errors: int = 1000,
+    overwrite: bool = False,
+    memory: Size = None,
+    threads: int | None = None,
+    progress: Progress = None,
+    warn: Callable[[str], Any] | None = None,
+    id_field: str = "",
+    title_field: str = "",
+    text_field: str = "",
+    url_field: str = "",
+    vector_field: str = "",
+    missing: str = "refuse",
+    format: str = "auto",
+    files_from: Path = "",
+    files_root: Path = "",
+    include: Iterable[str] = (),
+    exclude: Iterable[str] = (),
+    max_document: Size = "64M",
+    skip_bad: bool = False,
+    languages: Iterable[str] = (),
+    drop_copies: bool = False,
+) -> SimpleNamespace:
     """Builds an index at `path`, which appears complete or not at all.
 
     documents: one of
@@ -64,6 +68,9 @@ def index(
         (or toks), a dict of terms and weights, is indexed instead. The text of an object with a method default_text(), as
         ir_datasets' documents have, is its result. A document without a text of these names is indexed whole: all its
         other str, except for title, url and kept fields;
+      a pandas.DataFrame, whose rows are documents; a value that is missing in a kept field is none;
+      an iterable of (docno, text), or of texts, whose docnos are "1", "2" and so on (a list of texts is taken for paths if
+        one of them is a file, or if none has white space);
       a dataset of ir_datasets, or its name as "irds:NAME";
       the path of a corpus (a file or a folder of TREC, WARC, JSONL or TSV files, plain or compressed), or a list of
         paths. The options from `format` on apply only to these;
@@ -176,20 +183,49 @@ def _is_empty(missing):
 
 
 def _paths(documents):
-    """The paths of a corpus; None if `documents` is not a corpus."""
+    """The paths of a corpus; None if `documents` is not a corpus. Texts differ from paths by white space."""
     if isinstance(documents, (str, os.PathLike)):
         name = os.fspath(documents)
         return None if name.startswith("irds:") else [name]
     if isinstance(documents, (list, tuple)) and documents:
-        if all(isinstance(path, (str, os.PathLike)) for path in documents):
+        if all(isinstance(path, (str, os.PathLike)) for path in documents) and not _are_texts(documents):
             return [os.fspath(path) for path in documents]
     return None
 
 
+def _are_texts(documents):
+    return any(isinstance(one, str) and len(one.split()) > 1 for one in documents) and not any(map(_is_file, documents))
+
+
+def _is_file(path):
+    try:
+        return os.path.exists(path)
+    except (OSError, ValueError):  # too long, or with a null character
+        return False
+
+
 def _iterable(documents):
-    """The documents of a dataset; anything else is returned unchanged."""
+    """Documents of all kinds as dicts, or as objects with attributes."""
     if isinstance(documents, str):
         import ir_datasets
 
         documents = ir_datasets.load(documents.removeprefix("irds:"))
-    return documents.docs_iter() if hasattr(documents, "docs_iter") else documents
+    if hasattr(documents, "docs_iter"):
+        return documents.docs_iter()
+    if hasattr(documents, "itertuples"):
+        names = [str(name) for name in documents.columns]
+        return (dict(zip(names, row)) for row in documents.itertuples(index=False, name=None))
+    documents = iter(documents)
+    first = list(itertools.islice(documents, 1))
+    documents = itertools.chain(first, documents)
+    if first and isinstance(first[0], str):
+        return ({"docno": str(number), "text": text} for number, text in enumerate(documents, 1))
+    if first and type(first[0]) is tuple:
+        return (_of_pair(pair, number) for number, pair in enumerate(documents, 1))
+    return documents
+
+
+def _of_pair(pair, number):
+    if type(pair) is not tuple or len(pair) != 2:
+        raise TypeError(f"document number {number} must be (docno, text), as the first is, not {pair!r:.80}")
+    return {"docno": pair[0], "text": pair[1]}

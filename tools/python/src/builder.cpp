@@ -71,8 +71,8 @@ struct FieldChoice {
 /// with a value other than None counts.
 class DocumentFields {
  public:
-  /// `kept`: names of fields whose values are kept.
-  DocumentFields(const FieldChoice& choice, const std::vector<std::string>& kept)
+  /// `kept`: names of fields whose values are kept. `takes_vectors`: given weights are indexed, not texts.
+  DocumentFields(const FieldChoice& choice, const std::vector<std::string>& kept, bool takes_vectors)
       : docno_names_(names(choice.docno, {"docno", "doc_id", "id", "_id"})),
         text_names_(names(choice.text, {"text", "contents", "body", "content"})),
         title_names_(names(choice.title, {"title"})),
@@ -80,6 +80,7 @@ class DocumentFields {
         vector_names_(names(choice.vector, {"vector", "toks"})),
         takes_default_text_(choice.text.empty()),
         missing_is_empty_(choice.missing_is_empty),
+        takes_vectors_(takes_vectors),
         kept_names_(kept) {
     for (const std::string& kept_name : kept_names_) kept_keys_.push_back(name(kept_name.c_str()));
   }
@@ -134,6 +135,11 @@ class DocumentFields {
     } else {
       fields.text = find(document, text_names_, 0, "its text");
       if (!held_[0].is_valid() && fields.vector.empty()) fields.text = whole_text(document, fields.docno);
+      if (!held_[0].is_valid() && !fields.vector.empty() && !takes_vectors_ && fields.title.empty()) {
+        PyErr_SetString(PyExc_ValueError,
+                        "it has a vector, but no text; vectors are indexed with impacts=8, for example");
+        throw nb::python_error();
+      }
     }
     read_kept(document);
     fields.fields = kept_;
@@ -249,13 +255,13 @@ class DocumentFields {
     return has(docno_names_) || has(title_names_) || has(url_names_) || has(vector_names_) || has(kept_keys_);
   }
 
-  /// Fields that are missing, or None, have no value.
+  /// Fields that are absent, None, or what pandas writes for a missing value have no value.
   void read_kept(nb::handle document) {
     kept_.clear();
     kept_held_.clear();
     for (std::size_t i = 0; i < kept_keys_.size(); ++i) {
       nb::object found = look_up(document, kept_keys_[i]);
-      if (!found.is_valid() || found.is_none() || (missing_is_empty_ && is_missing(found))) continue;
+      if (!found.is_valid() || found.is_none() || is_missing(found)) continue;
       if (!PyUnicode_Check(found.ptr()) && nb::hasattr(found, "item")) found = found.attr("item")();  // of numpy
       kept_.push_back({kept_names_[i], kept_value(found, kept_names_[i])});
       kept_held_.push_back(std::move(found));
@@ -272,7 +278,7 @@ class DocumentFields {
   }
 
   const Names docno_names_, text_names_, title_names_, url_names_, vector_names_;
-  const bool takes_default_text_, missing_is_empty_;
+  const bool takes_default_text_, missing_is_empty_, takes_vectors_;
   const nb::object default_text_ = name("default_text");
   std::uint64_t number_ = 0;  ///< of the current document, from 1
   std::string remark_;        ///< on the first document whose text has no known name
@@ -298,7 +304,7 @@ nb::dict counts_of(const api::IndexReport& report) {
 nb::dict index_documents(const nb::object& documents, const std::string& path, const api::IndexOptions& options,
                          const FieldChoice& choice, unsigned threads, std::uint64_t memory, const nb::object& progress,
                          const nb::object& warn) {
-  DocumentFields fields(choice, options.keep_fields);
+  DocumentFields fields(choice, options.keep_fields, options.impact_bits > 0);
   const nb::object items = nb::steal(PyObject_GetIter(documents.ptr()));
   if (!items.is_valid()) throw nb::python_error();
   InterruptibleWork work({threads, memory, progress, warn});
