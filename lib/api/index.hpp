@@ -71,6 +71,8 @@ class QUERN_API Index {
   /// The path; of several shards, the first one's.
   const std::string& path() const noexcept;
   std::uint32_t num_documents() const noexcept;
+  /// Identifies the contents of the index's file, of all shards in docID order.
+  std::uint64_t content_hash() const;
 
   // These throw Error, too: invalid_argument if the index is in several shards.
   IndexStatistics statistics() const;

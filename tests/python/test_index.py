@@ -3,6 +3,7 @@ import collections
 import json
 import math
 import os
+import pickle
 import random
 import signal
 import subprocess
@@ -165,7 +166,7 @@ def test_postings_are_those_of_counting(tmp_path):
         assert docids.dtype == frequencies.dtype == numpy.uint32
         assert list(zip(docids.tolist(), frequencies.tolist())) == expected
         assert ix.df(word) == len(expected) and ix.cf(word) == sum(count for _, count in expected)
-    assert [term for term, _, _ in ix.terms()] == sorted(word.encode() for word in WORDS)
+    assert [term for term, _, _ in ix.terms()] == sorted(WORDS)
     del ix
     assert docids.sum() == sum(i for i, _ in expected)  # the arrays own what they show
 
@@ -434,7 +435,7 @@ def test_what_can_not_be_kept_is_refused(tmp_path):
         (b"en", TypeError),
         ("x" * 256, quern.InvalidArgument),
         ("lone \ud800 surrogate", UnicodeEncodeError),
-        (math.nan, quern.InvalidArgument),
+        (math.inf, quern.InvalidArgument),
         (10**400, OverflowError),
     ]:
         with pytest.raises(expected, match="lang|surrogate|too large"):
@@ -454,3 +455,51 @@ def test_the_key_of_weights_may_have_another_name(tmp_path, command_line):
     assert (tmp_path / "a/index.quern").read_bytes() == (tmp_path / "b/index.quern").read_bytes()
     with pytest.raises(quern.InvalidArgument, match="impacts"):
         quern.index(corpus, tmp_path / "no", vector_field="splade")
+
+
+def test_documents_come_as_texts_pairs_and_data_frames(tmp_path):
+    texts = ["a water mill", "mill", "hand quern"]
+    pairs = list(zip("123", texts))
+    forms = [texts, iter(texts), pairs, iter(pairs), [{"docno": docno, "text": text} for docno, text in pairs]]
+    found = []
+    for number, given in enumerate(forms):
+        quern.index(given, tmp_path / str(number))
+        found.append(list(quern.open(tmp_path / str(number)).search("water mill")))
+    assert found == [found[0]] * len(forms) and [docno for docno, _ in found[0]] == ["1", "2"]
+
+    with pytest.raises(TypeError, match=r"document number 2 must be \(docno, text\), .* not \('4',\)"):
+        quern.index([("3", "mill"), ("4",)], tmp_path / "bad")
+    with pytest.raises(quern.FileError, match="nowhere"):
+        quern.index(["nowhere"], tmp_path / "bad")
+    with pytest.raises(ValueError, match=r"number 1 \(docno 'd'\): it has a vector, but no text; .* impacts=8"):
+        quern.index([{"docno": "d", "vector": {"mill": 1}}], tmp_path / "bad")
+    with pytest.raises(quern.InvalidArgument, match="use overwrite") as raised:
+        quern.index(texts, tmp_path / "0")
+    assert raised.value.option == "overwrite"
+
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"docno": [7, 8], "text": ["mill", "mill"], "year": [2020, math.nan], "lang": [None, "en"]})
+    quern.index(frame, tmp_path / "frame", keep_fields=["year", "lang"])
+    ix = quern.open(tmp_path / "frame")
+    assert [docno for docno, _ in ix.search("mill", filter={"year": 2020})] == ["7"]
+    assert [docno for docno, _ in ix.search("mill", filter="not has year and lang=en")] == ["8"]
+
+
+def test_an_index_is_a_mapping_of_documents(tmp_path):
+    quern.index([(f"D{i}", f"mill {i}") for i in range(5)], tmp_path / "ix")
+    with quern.open(tmp_path / "ix") as ix:
+        assert ix["D3"] == ix[3] == ix[-2] == list(ix)[3] and ix[3]["docno"] == "D3"
+        assert "D3" in ix and "D5" not in ix and 3 not in ix
+        with pytest.raises(KeyError):
+            ix["D5"]
+        with pytest.raises(IndexError, match="docIDs are below 5"):
+            ix[5]
+        before = list(ix.search("mill 3"))
+    assert list(ix.search("mill 3")) == before  # opens a new searcher
+
+    copy = pickle.loads(pickle.dumps(ix))
+    assert copy.content_hash == ix.content_hash and list(copy.search("mill 3")) == before
+    pickled = pickle.dumps(ix)
+    quern.index([("D1", "mill")], tmp_path / "ix", overwrite=True)
+    with pytest.raises(quern.InvalidArgument, match="has been replaced"):
+        pickle.loads(pickled)

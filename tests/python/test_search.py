@@ -1,6 +1,7 @@
 """Searching: the results are the command line's."""
 import concurrent.futures
 import os
+import pickle
 import signal
 import threading
 
@@ -224,3 +225,68 @@ def test_shards_open_as_one_index(sample, sample_path, topics, command_line, tmp
     for wrong in (lambda: shards.df("mill"), lambda: shards.intersect(["mill"]), lambda: quern.open(paths[0], paths[0])):
         with pytest.raises(quern.InvalidArgument):
             wrong()
+
+
+def test_results_are_sequences_of_docnos_and_scores(sample, topics):
+    results = sample.batch(topics, k=5)
+    pairs = list(zip(results.docnos(), results.score.tolist()))
+    assert results[0] == pairs[0] and results[-1] == pairs[-1] and results[2:9:3] == pairs[2:9:3] == list(results)[2:9:3]
+    for number, qid in enumerate(topics):
+        assert results[qid] == [pair for pair, query in zip(pairs, results.query) if query == number]
+    with pytest.raises(KeyError):
+        results["unknown"]
+    with pytest.raises(IndexError):
+        results[len(results)]
+    copy = pickle.loads(pickle.dumps(results))
+    assert copy == results and copy.to_trec() == results.to_trec()
+    assert results == sample.batch(topics, k=5) and results != sample.batch(topics, k=4) and results != pairs
+
+
+def test_judgements_are_files_dicts_and_data_frames(sample, topics):
+    results = sample.batch(topics, k=100)
+    judged = {}
+    for line in (SAMPLE / "qrels.txt").read_text().splitlines():
+        qid, _, docno, grade = line.split()
+        judged.setdefault(qid, {})[docno] = int(grade)
+    expected = results.evaluate(SAMPLE / "qrels.txt", ["map", "ndcg"])
+    assert results.evaluate(judged, ["map", "ndcg"]) == expected
+    pandas = pytest.importorskip("pandas")
+    rows = [(qid, docno, float(grade)) for qid, grades in judged.items() for docno, grade in grades.items()]
+    for names in (["qid", "docno", "label"], ["query_id", "doc_id", "relevance"]):
+        frame = pandas.DataFrame(rows, columns=names)
+        assert quern.evaluate(results.to_trec(), frame, ["map", "ndcg"])["all"] == expected
+    with pytest.raises(ValueError, match="no column label or relevance; its columns: qid, docno"):
+        results.evaluate(pandas.DataFrame({"qid": [], "docno": []}))
+    with pytest.raises(ValueError, match="whole number, not 0.5"):
+        results.evaluate({"1": {"a": 0.5}})
+    with pytest.raises(TypeError, match="not list"):
+        results.evaluate([])
+
+
+def test_wrong_arguments_are_named(sample):
+    for options, text in [
+        ({"k": "x"}, "k must be int, not 'x'"),
+        ({"k1": "x"}, "k1 must be float, not 'x'"),
+        ({"fast": 1}, "unknown option 'fast'; options: k1, b,"),
+        ({"threads": 1.5}, "threads must be int, not 1.5"),
+        ({"filter": {"docno": None}}, "str, numbers and bools, not None"),
+    ]:
+        with pytest.raises(TypeError, match=text):
+            sample.batch(["mill"], **options)
+        with pytest.raises(TypeError, match=text):
+            sample.search("mill", **options)
+
+
+def test_a_filter_may_be_a_dict(tmp_path):
+    languages = ("en", 'a"b\\', "de", "en")
+    given = [{"docno": str(i), "text": "mill", "lang": lang, "n": i, "b": i % 2 == 0} for i, lang in enumerate(languages)]
+    quern.index(given, tmp_path / "ix", keep_fields=["lang", "n", "b"])
+    ix = quern.open(tmp_path / "ix")
+    for passing, expected in [
+        ({"lang": "en"}, "03"),
+        ({"lang": ["en", "de"], "b": True}, "02"),
+        ({"lang": languages[1]}, "1"),
+        ({"n": numpy.int64(2)}, "2"),
+        ({"lang": "en", "n": [0, 1]}, "0"),
+    ]:
+        assert "".join(docno for docno, _ in ix.search("mill", filter=passing)) == expected

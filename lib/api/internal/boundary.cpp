@@ -38,7 +38,7 @@ ErrorCode code_of(const quern::Error& error) {
 const Error out_of_memory(ErrorCode::out_of_memory, "out of memory", "memory");
 
 std::string program_name(std::string_view command, std::string_view name) {
-  std::string out(name);
+  std::string out(name == "force" ? "overwrite" : name);
   std::replace(out.begin(), out.end(), '-', '_');
   return command.empty() ? out : std::string(command) + " with " + out;
 }

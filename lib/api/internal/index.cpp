@@ -11,6 +11,7 @@
 #include "quern/index/make_index.hpp"
 #include "quern/index/verify_index.hpp"
 #include "quern/io/byte_source.hpp"
+#include "quern/io/checksum.hpp"
 #include "quern/search/document_set.hpp"
 
 namespace quern::api {
@@ -76,6 +77,12 @@ Index Index::open_shards(const std::vector<std::string>& paths) {
 const std::string& Index::path() const noexcept { return impl_->path; }
 
 std::uint32_t Index::num_documents() const noexcept { return impl_->shards.num_documents(); }
+
+std::uint64_t Index::content_hash() const {
+  Bytes hashes;
+  for (const IndexReader& shard : impl_->shards) put_le(hashes, shard.container().content_hash());
+  return xxh3(hashes);
+}
 
 IndexStatistics Index::statistics() const {
   return with_api_errors([&] {

@@ -57,7 +57,7 @@ __all__ = [
 ]
 
 
-def open(*paths):
+def open(*paths: str | _os.PathLike[str]) -> Index:
     """Opens an index, or all shards of one, in any order, as the index that they were cut from.
 
     Raises FileError if a path does not exist, CorruptFile and InvalidArgument if it is not an index, InvalidArgument unless

@@ -1,5 +1,8 @@
 """The exceptions of the package. All derive from `Error`, and from the builtin exceptions that Python programs expect."""
 
+import numbers
+import re
+
 
 class Error(Exception):
     """Base class of the package's exceptions.
@@ -59,3 +62,20 @@ def error(code, text, option):
     made.code = code
     made.option = option
     return made
+
+
+_KINDS = {"int": numbers.Integral, "float": numbers.Real, "str": str, "bool": bool}
+
+
+def wrong_argument(error, arguments):
+    """A TypeError that names the argument, for one of the native module, which lists all parameters; else `error` itself."""
+    parameters = dict(re.findall(r"(\w+): (\w+)", (re.search(r"\(self, (.*)\) -> ", str(error)) or [""])[0]))
+    if not parameters:
+        return error
+    for name, value in arguments.items():
+        if name not in parameters:
+            known = ", ".join(name for name in parameters if name not in ("index", "warn"))
+            return TypeError(f"unknown option {name!r}; options: {known}")
+        if value is not None and not isinstance(value, _KINDS.get(parameters[name], object)):
+            return TypeError(f"{name} must be {parameters[name]}, not {value!r:.80}")
+    return error

@@ -1,13 +1,19 @@
 """Open indexes."""
 
+import numbers
+import operator
 import os
 import threading
+from collections.abc import Iterator
 from types import SimpleNamespace
+from typing import Any, Self
 
 from . import _quern
+from .errors import InvalidArgument, wrong_argument
 from .queries import texts_of
 from .results import Results
 from .sizes import size_bytes
+from .types import Path, Progress, Size
 
 
 def _version_of(path):
@@ -19,31 +25,63 @@ def _version_of(path):
     return state.st_mtime_ns, state.st_size, state.st_ino
 
 
+def _open_same(kind, paths, content_hash):
+    """The index that was pickled."""
+    index = kind(*paths)
+    if index.content_hash != content_hash:
+        raise InvalidArgument(f"{paths[0]}: is not the index that was pickled: it has been replaced")
+    return index
+
+
+def _expression(values):
+    """A filter for documents that have all these values, or one of those in a list."""
+    return " and ".join(
+        f"{name} in ({', '.join(map(_value, value))})" if isinstance(value, (list, tuple, set)) else f"{name}={_value(value)}"
+        for name, value in values.items()
+    )
+
+
+def _value(value):
+    """A value as a filter's expression has it."""
+    if isinstance(value, str):
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, numbers.Real):
+        return repr(getattr(value, "item", lambda: value)())
+    raise TypeError(f"a filter compares str, numbers and bools, not {value!r}")
+
+
 class Index(_quern.Index):
     """An open index, made by `quern.open(path)`. Many threads may use it at once; after a fork, the child may too.
 
     len(index) is the number of documents. df(), cf(), postings(), terms(), analyze(), docno(), find(), document(),
     length() and text() return its contents; search(), batch() and intersect() answer queries. Over several shards, stats
     and the functions of terms raise InvalidArgument.
+
+    index[docid] and index[docno] are document() of these, docno in index tells whether there is one. A pickled index is
+    opened again at its absolute path, where the same index must be: so it can be passed to multiprocessing.Pool. As a
+    context manager, an index closes its searchers and rerankers, with the GPU memory that they hold.
     """
 
-    def __init__(self, *paths):
+    def __init__(self, *paths: Path) -> None:
         super().__init__([os.fspath(path) for path in paths])
+        self._paths = [os.path.abspath(path) for path in paths]
         self._searchers = {}
         self._rerankers = {}
         self._lock = threading.Lock()
         self._searcher = None
 
     @property
-    def stats(self):
+    def stats(self) -> SimpleNamespace:
         """Properties and sizes of the index: documents, terms, postings, tokens, average_length, codec, order and more."""
         return SimpleNamespace(**self.statistics())
 
-    def verify(self, *, progress=None, threads=None, memory=None):
+    def verify(self, *, progress: Progress = None, threads: int | None = None, memory: Size = None) -> None:
         """Verifies every byte of the index and of the files next to it. Raises CorruptFile with the position."""
         self.check(_progress(progress), threads or 0, size_bytes(memory))
 
-    def searcher(self, **options):
+    def searcher(self, **options: Any) -> _quern.Searcher:
         """The searcher with these options. Opened once and kept: GPUs keep the index, and tables are computed once.
 
         k1, b, idf ("lucene", "robertson"), scores ("exact", "quantized"), scorer ("bm25", "bm25+pagerank"), alpha,
@@ -63,14 +101,17 @@ class Index(_quern.Index):
                 options[name] = size_bytes(options[name])
         plans = options.pop("plan", ())
         plans = (plans,) if isinstance(plans, (str, os.PathLike)) else plans
-        options["plans"] = tuple(os.fspath(plan) for plan in plans)
+        options["plan"] = tuple(os.fspath(plan) for plan in plans)
         key = (kind, *sorted(options.items()))
         with self._lock:
             if key not in self._searchers:
-                self._searchers[key] = kind(self, **options)
+                try:
+                    self._searchers[key] = kind(self, **options)
+                except TypeError as error:
+                    raise wrong_argument(error, options) from None
             return self._searchers[key]
 
-    def reranker(self, model, *, features="all", **options):
+    def reranker(self, model: Path, *, features: str = "all", **options: Any) -> _quern.Reranker:
         """The reranker that quern.rerank() uses. Opened once and kept until the model file changes: GPUs keep model and
         documents.
 
@@ -88,14 +129,17 @@ class Index(_quern.Index):
                 self._rerankers[key] = (version, _quern.Reranker(self, path, features, **options))
             return self._rerankers[key][1]
 
-    def filter(self, passing, *, threads=None):
+    def filter(self, passing: Any, *, threads: int | None = None) -> _quern.Filter:
         """A set of documents to which search() and batch() restrict results. Both also accept this function's argument.
 
         passing: an expression such as "lang=en and not url^=http://a.example/" over docno, url and kept fields
-        (formats/queries/filter.md); or a sequence of docnos (str; unknown ones are ignored) or of docIDs (int).
+        (formats/queries/filter.md); a dict {field: value}, or {field: list of values}, which a document must all match; or
+        a sequence of docnos (str; unknown ones are ignored) or of docIDs (int).
         """
         if isinstance(passing, _quern.Filter):
             return passing
+        if isinstance(passing, dict):
+            passing = _expression(passing)
         if isinstance(passing, str):
             return _quern.filter_matching(self, passing, threads or 0)
         passing = list(passing)
@@ -103,7 +147,9 @@ class Index(_quern.Index):
             return _quern.filter_of_docnos(self, passing)
         return _quern.filter_of_docids(self, passing)
 
-    def search(self, query, k=10, algorithm="", filter=None, **options):
+    def search(
+        self, query: str | dict[str, float], k: int = 10, algorithm: str = "", filter: Any = None, **options: Any
+    ) -> Results:
         """The k best documents for a query, found by this thread on the CPU: Results of one query.
 
         query: a text, or a dict {term: weight} of analyzed terms.
@@ -116,9 +162,23 @@ class Index(_quern.Index):
                 self._searcher = searcher
         if filter is not None:
             filter = self.filter(filter)
-        return Results(searcher.search(query, k, algorithm, filter), ("1",), (query,))
+        try:
+            found = searcher.search(query, k, algorithm, filter)
+        except TypeError as error:
+            raise wrong_argument(error, {"k": k, "algorithm": algorithm}) from None
+        return Results(self, found, ("1",), (query,))
 
-    def batch(self, queries, k=10, *, algorithm="", filter=None, threads=None, progress=None, **options):
+    def batch(
+        self,
+        queries: Any,
+        k: int = 10,
+        *,
+        algorithm: str = "",
+        filter: Any = None,
+        threads: int | None = None,
+        progress: Progress = None,
+        **options: Any,
+    ) -> Results:
         """The k best documents of each query: Results. Runs without the GIL, and Ctrl-C stops it.
 
         queries: a list of texts or of dicts {term: weight}, pairs of id and query, a dict {id: query}, or a DataFrame
@@ -130,9 +190,15 @@ class Index(_quern.Index):
         searcher = self.searcher(**options)
         if filter is not None:
             filter = self.filter(filter, threads=threads)
-        return Results(searcher.batch(texts, k, algorithm, threads or 0, _progress(progress), filter), qids, texts)
+        try:
+            found = searcher.batch(texts, k, algorithm, threads or 0, _progress(progress), filter)
+        except TypeError as error:
+            raise wrong_argument(error, {"k": k, "algorithm": algorithm, "threads": threads}) from None
+        return Results(self, found, qids, texts)
 
-    def intersect(self, queries, *, filter=None, threads=None, progress=None, **options):
+    def intersect(
+        self, queries: Any, *, filter: Any = None, threads: int | None = None, progress: Progress = None, **options: Any
+    ) -> Results:
         """All documents that contain every term of each query, without scores: Results in docID order, with scores of 0.
 
         queries, filter: as for batch(). options: method, as for `quern intersect`; device, gpu, gpus, gpu_memory, plan,
@@ -142,7 +208,37 @@ class Index(_quern.Index):
         if filter is not None:
             filter = self.filter(filter, threads=threads)
         intersector = self._opened(_quern.Intersector, options)
-        return Results(intersector.batch(texts, threads or 0, _progress(progress), filter), qids, texts)
+        return Results(self, intersector.batch(texts, threads or 0, _progress(progress), filter), qids, texts)
+
+    def __contains__(self, docno: object) -> bool:
+        return isinstance(docno, str) and self.find(docno) is not None
+
+    def __getitem__(self, document: int | str) -> dict[str, Any]:
+        if isinstance(document, str):
+            docid = self.find(document)
+            if docid is None:
+                raise KeyError(document)
+            return self.document(docid)
+        docid = operator.index(document)
+        if not -len(self) <= docid < len(self):
+            raise IndexError(f"no document has docID {docid}; docIDs are below {len(self)}")
+        return self.document(docid % len(self))
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """The documents in docID order."""
+        return map(self.document, range(len(self)))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        with self._lock:
+            self._searchers.clear()
+            self._rerankers.clear()
+            self._searcher = None
+
+    def __reduce__(self):
+        return _open_same, (type(self), self._paths, self.content_hash)
 
     def __repr__(self):
         return f"<quern.Index {self.path!r}: {len(self)} documents>"

@@ -135,7 +135,7 @@ class _OfResults(pt.Transformer):
         counts = rows.groupby("qid", sort=False).size()
         scores = rows["score"].tolist() if "score" in rows else [0.0] * len(rows)
         found = Results.of(self.index.quern, counts.tolist(), docids, scores)
-        return rows, Results(found, [str(qid) for qid in first["qid"]], first["query"].tolist())
+        return rows, Results(self.index.quern, found, [str(qid) for qid in first["qid"]], first["query"].tolist())
 
 
 class QuernFeatures(_OfResults):

@@ -1,6 +1,20 @@
 """Results of queries."""
 
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy
+
 from . import _quern
+from .judgements import judgements_file
+
+if TYPE_CHECKING:
+    import pandas
+
+
+def _restored(index, counts, docids, scores, qids, texts):
+    """Results that were pickled."""
+    return Results(index, Results.of(index, counts.tolist(), docids, scores), qids, texts)
 
 
 class Results:
@@ -15,11 +29,15 @@ class Results:
     statistics: the work done to find them, a dict of counts.
 
     The arrays are views of shared memory, which lives as long as any of them.
+
+    results[i] is (docno, score), results[i:j] a list of these, and results[qid] the list of one query. Results are equal if
+    their ids, docIDs and scores are; pickled ones keep these, and open their index again.
     """
 
-    __slots__ = ("_found", "_texts", "qids")
+    __slots__ = ("_found", "_index", "_texts", "qids")
 
-    def __init__(self, found, qids, texts):
+    def __init__(self, index, found, qids, texts):
+        self._index = index
         self._found = found
         self.qids = qids
         self._texts = texts
@@ -30,37 +48,39 @@ class Results:
         return _quern.found_of(index, counts, docids, scores)
 
     @property
-    def query(self):
+    def query(self) -> numpy.ndarray:
         return self._found.query
 
     @property
-    def docid(self):
+    def docid(self) -> numpy.ndarray:
         return self._found.docid
 
     @property
-    def score(self):
+    def score(self) -> numpy.ndarray:
         return self._found.score
 
     @property
-    def rank(self):
+    def rank(self) -> numpy.ndarray:
         return self._found.rank
 
     @property
-    def offsets(self):
+    def offsets(self) -> numpy.ndarray:
         return self._found.offsets
 
     @property
-    def statistics(self):
+    def statistics(self) -> dict[str, Any]:
         return self._found.statistics
 
-    def docnos(self):
+    def docnos(self) -> list[str]:
         """The documents' docnos: a list of str of the same length as docid."""
         return self._found.docnos()
 
-    def to_frame(self):
+    def to_frame(self) -> "pandas.DataFrame":
         """A pandas.DataFrame with the columns qid, docno, score, rank (from 0), docid and query (the text)."""
-        import pandas
-
+        try:
+            import pandas
+        except ImportError as error:
+            raise ImportError("to_frame() needs pandas: pip install pandas; to_run() does without") from error
         query = self.query
         qids, texts = list(self.qids), list(self._texts)
         return pandas.DataFrame(
@@ -74,7 +94,7 @@ class Results:
             }
         )
 
-    def to_run(self):
+    def to_run(self) -> dict[str, dict[str, float]]:
         """A run in the form of ir_measures and pytrec_eval: {qid: {docno: score}}."""
         run = {qid: {} for qid in self.qids}
         qids = list(self.qids)
@@ -82,23 +102,54 @@ class Results:
             run[qids[i]][docno] = score
         return run
 
-    def to_trec(self, tag="quern"):
+    def to_trec(self, tag: str = "quern") -> str:
         """The lines of a TREC run, byte for byte as `quern query` writes them."""
         return self._found.trec_run(self.qids, tag)
 
-    def evaluate(self, qrels, measures=()):
-        """Evaluates the results with the judgements in a file, as `quern eval` and trec_eval do.
+    def evaluate(self, qrels: Any, measures: Iterable[str] = ()) -> dict[str, float]:
+        """Evaluates the results with relevance judgements, as `quern eval` and trec_eval do.
 
+        qrels: as for quern.evaluate().
         measures: names such as "map", "P.10" or "ndcg_cut.10"; none: the usual ones.
         Returns {measure: value} over all queries.
         """
-        return _quern.evaluate(self.to_trec(), str(qrels), list(measures))["all"]
+        with judgements_file(qrels) as path:
+            return _quern.evaluate(self.to_trec(), path, list(measures))["all"]
 
-    def __len__(self):
+    def __len__(self) -> int:
         """The number of results of all queries."""
         return len(self._found)
 
-    def __iter__(self):
+    @overload
+    def __getitem__(self, which: int) -> tuple[str, float]: ...
+    @overload
+    def __getitem__(self, which: slice | str) -> list[tuple[str, float]]: ...
+    def __getitem__(self, which: int | slice | str) -> Any:
+        if isinstance(which, str):
+            try:
+                query = list(self.qids).index(which)
+            except ValueError:
+                raise KeyError(which) from None
+            return self[int(self.offsets[query]) : int(self.offsets[query + 1])]
+        found = range(len(self))[which]
+        if isinstance(found, int):
+            return self._index.docno(int(self.docid[found])), float(self.score[found])
+        return [self[i] for i in found]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Results):
+            return NotImplemented
+        return list(self.qids) == list(other.qids) and all(
+            numpy.array_equal(getattr(self, name), getattr(other, name)) for name in ("offsets", "docid", "score")
+        )
+
+    __hash__ = None
+
+    def __reduce__(self):
+        counts = numpy.diff(self.offsets).astype(numpy.uint32)
+        return _restored, (self._index, counts, self.docid, self.score, list(self.qids), list(self._texts))
+
+    def __iter__(self) -> Iterator[tuple[str, float]]:
         """(docno, score) of each result."""
         return iter(zip(self.docnos(), self.score.tolist()))
 

@@ -1,29 +1,35 @@
 """The second stage, cache plans and evaluation."""
 
 import os
+from collections.abc import Iterable
 from types import SimpleNamespace
+from typing import Any
+
+import numpy
 
 from . import _quern
-from .index import _progress
+from .index import Index, _progress
+from .judgements import judgements_file
 from .queries import texts_of
 from .results import Results
 from .sizes import size_bytes
+from .types import Path, Progress, Size
 
 
 def rerank(
-    index,
-    results,
-    model,
-    k=None,
+    index: Index,
+    results: Results,
+    model: Path,
+    k: int | None = None,
     *,
-    features="all",
-    features_from=None,
-    device="cpu",
-    gpu=0,
-    gpu_memory=None,
-    threads=None,
-    progress=None,
-):
+    features: str = "all",
+    features_from: int | None = None,
+    device: str = "cpu",
+    gpu: int = 0,
+    gpu_memory: Size = None,
+    threads: int | None = None,
+    progress: Progress = None,
+) -> Results:
     """The results of a batch, reranked with a learned model: Results with the model's scores.
 
     index: built with forward=True. model: a LightGBM, XGBoost or RankLib file, or a ranker description of Quern.
@@ -37,10 +43,10 @@ def rerank(
     )
     texts = list(results._texts)
     found = reranker.rerank(texts, results._found, k or max(1, len(results)), threads or 0, _progress(progress))
-    return Results(found, results.qids, texts)
+    return Results(index, found, results.qids, texts)
 
 
-def features(index, results, selection="all"):
+def features(index: Index, results: Results, selection: str = "all") -> numpy.ndarray:
     """Features of the results' documents: a float32 array with a row for each result and a column for each feature.
 
     selection: names or patterns with *, separated by commas, such as "body.*,document.pagerank"; see feature_names().
@@ -48,26 +54,26 @@ def features(index, results, selection="all"):
     return _quern.Features(index, selection).compute(list(results._texts), results._found)
 
 
-def feature_names(selection="all"):
+def feature_names(selection: str = "all") -> list[str]:
     """The names of features, in the order of the columns: a list of str."""
     return [name for name, _, _ in _quern.feature_list(selection)]
 
 
 def plan(
-    index,
-    queries,
-    path,
+    index: Index,
+    queries: Any,
+    path: Path,
     *,
-    budget,
-    policy="",
-    max_admission=1.0,
-    k=10,
-    scores="exact",
-    overwrite=False,
-    threads=None,
-    memory=None,
-    progress=None,
-):
+    budget: Size,
+    policy: str = "",
+    max_admission: float = 1.0,
+    k: int = 10,
+    scores: str = "exact",
+    overwrite: bool = False,
+    threads: int | None = None,
+    memory: Size = None,
+    progress: Progress = None,
+) -> SimpleNamespace:
     """Chooses the blocks to keep in GPU memory from a query log, and writes the plan to `path`.
 
     queries: as for Index.batch(). budget: bytes, a size such as "64M", or a percentage of all lists such as "10%".
@@ -97,22 +103,33 @@ def plan(
     return SimpleNamespace(**report)
 
 
-def compare(runs, qrels, measures=(), *, complete=False, samples=100_000, seed=1):
+def compare(
+    runs: Iterable[str],
+    qrels: Any,
+    measures: Iterable[str] = (),
+    *,
+    complete: bool = False,
+    samples: int = 100_000,
+    seed: int = 1,
+) -> dict[str, Any]:
     """Compares the first of several TREC runs with each of the others, as `quern eval --compare` does.
 
-    runs: texts, as returned by Results.to_trec(). qrels: path of the judgements. measures: names; none: the usual ones.
+    runs: texts, as returned by Results.to_trec(). qrels: as for evaluate(). measures: names; none: the usual ones.
     complete: queries without results count as 0. samples, seed: of the randomization test.
     Returns {measure: {"mean": of the first run, "others": a dict for each other run}} with mean, difference, wins, ties,
     losses; t, t_p and holm_t_p of the paired t-test, None with fewer than two queries; randomization_p and
     holm_randomization_p.
     """
-    return _quern.compare(list(runs), os.fspath(qrels), list(measures), complete, samples, seed)
+    with judgements_file(qrels) as path:
+        return _quern.compare(list(runs), path, list(measures), complete, samples, seed)
 
 
-def evaluate(run, qrels, measures=()):
+def evaluate(run: str, qrels: Any, measures: Iterable[str] = ()) -> dict[str, Any]:
     """Evaluates a TREC run with relevance judgements, as `quern eval` and trec_eval do.
 
-    run: the text of a run, as returned by Results.to_trec(). qrels: path of the judgements.
+    run: the text of a run, as returned by Results.to_trec(). qrels: the path of a file; a dict {qid: {docno: grade}}; or a
+    pandas.DataFrame with qid (or query_id), docno (or doc_id) and label (or relevance).
     Returns {"all": {measure: value}, "by_query": {qid: {measure: value}}}.
     """
-    return _quern.evaluate(run, os.fspath(qrels), list(measures))
+    with judgements_file(qrels) as path:
+        return _quern.evaluate(run, path, list(measures))

@@ -31,7 +31,10 @@ nb::tuple postings_of(const api::Index& index, std::string_view term) {
 nb::list terms_of(const api::Index& index) {
   nb::list terms;
   index.for_each_term([&](std::string_view term, const api::TermInfo& info) {
-    terms.append(nb::make_tuple(nb::bytes(term.data(), term.size()), info.df, info.cf));
+    // Given terms may have bytes that aren't UTF-8.
+    PyObject* const text = PyUnicode_DecodeUTF8(term.data(), static_cast<Py_ssize_t>(term.size()), "surrogateescape");
+    if (text == nullptr) throw nb::python_error();
+    terms.append(nb::make_tuple(nb::steal(text), info.df, info.cf));
     return true;
   });
   return terms;
@@ -55,6 +58,7 @@ void bind_index(nb::module_& module) {
           "paths"_a)
       .def("__len__", &api::Index::num_documents)
       .def_prop_ro("path", &api::Index::path)
+      .def_prop_ro("content_hash", &api::Index::content_hash, "Identifies the contents of the index's files.")
       .def("statistics", &statistics_of)
       .def("manifest", &api::Index::manifest, "The index's own description, as JSON.")
       .def(
@@ -74,7 +78,7 @@ void bind_index(nb::module_& module) {
       .def("postings", &postings_of, "term"_a,
            "A term's posting list: arrays of ascending docIDs and of frequencies, both uint32; empty if the term is "
            "unknown.")
-      .def("terms", &terms_of, "All terms in the order of their bytes: tuples of bytes, df and cf.")
+      .def("terms", &terms_of, "All terms in the order of their bytes: tuples of str, df and cf.")
       .def("analyze", &api::Index::analyze, "text"_a, "The terms of a text, as for queries.")
       .def("docno", &api::Index::docno, "docid"_a, "The name of a document.")
       .def("length", &api::Index::length, "docid"_a, "The number of a document's tokens.")

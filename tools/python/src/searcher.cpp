@@ -112,7 +112,7 @@ void bind_searcher(nb::module_& module) {
       .def("__init__", &make_searcher, "index"_a, nb::kw_only(), "k1"_a = nb::none(), "b"_a = nb::none(),
            "idf"_a = "lucene", "scores"_a = "exact", "scorer"_a = "bm25", "alpha"_a = nb::none(),
            "early_termination"_a = true, "query_scale"_a = nb::none(), "device"_a = "cpu", "gpu"_a = 0, "gpus"_a = 1,
-           "strategy"_a = "", "gpu_memory"_a = 0, "plans"_a = std::vector<std::string>(), "threads"_a = 0,
+           "strategy"_a = "", "gpu_memory"_a = 0, "plan"_a = std::vector<std::string>(), "threads"_a = 0,
            "memory"_a = 0, "warn"_a = nb::none())
       .def("search", &search, "query"_a, "k"_a = 10, "algorithm"_a = "", "filter"_a = nb::none(),
            "The k best documents for a query, a str or a dict of terms and weights, found by this thread on the CPU.")
@@ -120,7 +120,7 @@ void bind_searcher(nb::module_& module) {
            "filter"_a = nb::none(), "The results of many queries, on the searcher's device. Ctrl-C stops it.");
   nb::class_<api::Intersector>(module, "Intersector", "Finds all documents with all terms. Many threads may use it.")
       .def("__init__", &make_intersector, "index"_a, nb::kw_only(), "method"_a = "", "device"_a = "cpu", "gpu"_a = 0,
-           "gpus"_a = 1, "gpu_memory"_a = 0, "plans"_a = std::vector<std::string>(), "threads"_a = 0, "memory"_a = 0,
+           "gpus"_a = 1, "gpu_memory"_a = 0, "plan"_a = std::vector<std::string>(), "threads"_a = 0, "memory"_a = 0,
            "warn"_a = nb::none())
       .def("batch", &intersect, "queries"_a, "threads"_a = 0, "progress"_a = nb::none(), "filter"_a = nb::none(),
            "The documents of many queries, on the intersector's device. Ctrl-C stops it.");

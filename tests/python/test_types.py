@@ -1,0 +1,36 @@
+"""Programs that use the package pass mypy --strict."""
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import quern
+
+PROGRAM = """
+import quern
+
+quern.index([{"docno": "1", "text": "a"}], "my.quern", stemmer="porter2", threads=2, memory="1G")
+with quern.open("my.quern") as ix:
+    results = ix.search("mill", k=3, filter={"lang": "en"})
+    batch = ix.batch({"1": "mill"}, device="auto")
+docno: str = results[0][0]
+pairs: list[tuple[str, float]] = batch["1"]
+value: float = results.evaluate({"1": {"D": 1}}, ["map"])["map"]
+quern.plan(ix, ["mill"], "my.plan", budget="10%")
+quern.rerank(ix, batch, "model").to_trec()
+quern.open(7)
+"""
+
+
+def test_strict_types(tmp_path):
+    pytest.importorskip("mypy")
+    (tmp_path / "program.py").write_text(PROGRAM)
+    package = pathlib.Path(quern.__file__).parents[1]
+    command = [sys.executable, "-m", "mypy", "--strict", "program.py"]
+    environment = {**os.environ, "MYPYPATH": str(package)}
+    checked = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment)
+    errors = [line for line in checked.stdout.splitlines() if line.startswith("program.py")]
+    # The last line is wrong, so that the test fails if nothing is checked.
+    assert len(errors) == 1 and 'Argument 1 to "open"' in errors[0], checked.stdout

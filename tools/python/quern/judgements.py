@@ -1,0 +1,43 @@
+"""Relevance judgements in the forms that callers pass."""
+
+import contextlib
+import os
+import tempfile
+
+
+@contextlib.contextmanager
+def judgements_file(qrels):
+    """The path of a file of judgements, as long as the context lasts.
+
+    qrels: a path; a dict {qid: {docno: grade}}; or a pandas.DataFrame with qid (or query_id), docno (or doc_id) and label (or
+    relevance).
+    """
+    if isinstance(qrels, (str, os.PathLike)):
+        yield os.fspath(qrels)
+        return
+    with tempfile.NamedTemporaryFile("w", suffix=".qrels", encoding="utf-8") as file:
+        file.writelines(f"{qid} 0 {docno} {_whole(grade)}\n" for qid, docno, grade in _rows(qrels))
+        file.flush()
+        yield file.name
+
+
+def _whole(grade):
+    """A grade as an integer; 1.0 is one, too, since pandas makes floats of columns with missing values."""
+    if grade != int(grade):
+        raise ValueError(f"a relevance grade must be a whole number, not {grade!r}")
+    return int(grade)
+
+
+def _rows(qrels):
+    """(qid, docno, grade) of each judgement."""
+    if isinstance(qrels, dict):
+        return ((qid, docno, grade) for qid, judged in qrels.items() for docno, grade in judged.items())
+    if not hasattr(qrels, "columns"):
+        raise TypeError(f"qrels must be a path, a dict {{qid: {{docno: grade}}}} or a DataFrame, not {type(qrels).__name__}")
+    columns = []
+    for names in (("qid", "query_id"), ("docno", "doc_id"), ("label", "relevance")):
+        found = [name for name in names if name in qrels.columns]
+        if not found:
+            raise ValueError(f"qrels has no column {' or '.join(names)}; its columns: {', '.join(map(str, qrels.columns))}")
+        columns.append(qrels[found[0]])
+    return zip(*columns)
