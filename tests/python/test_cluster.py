@@ -39,6 +39,12 @@ def run_of(plan, tmp_path):
     return asked
 
 
+def nothing_left(*command):
+    """Whether a script finds nothing to do for a finished plan, and says so."""
+    outcome = subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True)
+    return "nothing is left to do" in outcome.stdout
+
+
 @needs(programs=["mpirun"])
 @pytest.mark.parametrize("plan", [2, 7, 32], indirect=True)
 def test_mpi(plan, whole, tmp_path, dying):
@@ -48,6 +54,7 @@ def test_mpi(plan, whole, tmp_path, dying):
     asked = run_of(plan, tmp_path)
     until_done([SCRIPTS / "mpi", tmp_path / "queries", *TIMEOUT, *options], tmp_path / "queries")
     assert digest(asked.results[0]) == digest(whole.run)
+    assert nothing_left(SCRIPTS / "mpi", tmp_path / "queries")
 
 
 @pytest.fixture(params=["slurmd", "stand-in"])
@@ -84,6 +91,7 @@ def test_slurm(plan, whole, tmp_path, dying, slurm):
     asked = run_of(plan, tmp_path)
     until_submissions_do(asked, "queries")
     assert digest(asked.results[0]) == digest(whole.run)
+    assert nothing_left(SCRIPTS / "slurm", tmp_path / "queries")
 
 
 @pytest.fixture
