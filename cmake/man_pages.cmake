@@ -6,6 +6,7 @@ add_custom_command(OUTPUT "${manual_folder}/written"
                    DEPENDS quern "${CMAKE_CURRENT_LIST_DIR}/write_manual.cmake"
                    COMMENT "Writing man pages and completions" VERBATIM)
 add_custom_target(manual ALL DEPENDS "${manual_folder}/written")
-install(DIRECTORY "${manual_folder}/man1" DESTINATION "${CMAKE_INSTALL_MANDIR}")
-install(FILES "${manual_folder}/quern" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
-install(FILES "${manual_folder}/_quern" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
+install(DIRECTORY "${manual_folder}/man1" DESTINATION "${CMAKE_INSTALL_MANDIR}" COMPONENT program)
+install(FILES "${manual_folder}/quern" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions"
+        COMPONENT program)
+install(FILES "${manual_folder}/_quern" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions" COMPONENT program)
