@@ -177,7 +177,6 @@ bool JsonNumber::get(std::int64_t& value) const {
 }
 
 void read_json(std::string_view text, const std::string& name, JsonEvents& events) {
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   ViewPieces pieces(text);
   JsonTextEvents reader(pieces, events);
   try {

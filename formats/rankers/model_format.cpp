@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "quern/formats/tables/text_lines.hpp"
 #include "quern/io/byte_source.hpp"
 
 namespace quern {
@@ -32,6 +33,7 @@ const std::vector<const ModelFormat*>& all_model_formats() {
 }
 
 const ModelFormat* find_model_format(std::string_view head) {
+  head = without_byte_order_mark(head);
   for (const ModelFormat* format : all_model_formats())
     if (format->detect(head)) return format;
   return nullptr;
@@ -51,7 +53,8 @@ const ModelFormat& model_format_of(std::string_view bytes, const std::string& na
 }  // namespace
 
 RankerModel parse_ranker(const ModelFile& file) {
-  RankerModel model = model_format_of(file.bytes, file.name).read(file);
+  RankerModel model =
+      model_format_of(file.bytes, file.name).read({file.name, without_byte_order_mark(file.bytes), file.read_beside});
   check_model(model, file.name);
   return model;
 }

@@ -43,7 +43,7 @@ extern const ModelFormat ranker_description_format;
 /// All formats, in the order that detection tries them. Add new ones here only.
 const std::vector<const ModelFormat*>& all_model_formats();
 
-/// The format of a file that begins with `head`; null if none fits.
+/// The format of a file that begins with `head`, after a byte order mark if there is one; null if none fits.
 const ModelFormat* find_model_format(std::string_view head);
 
 /// Reads a model from memory. Throws like ModelFormat::read(), and InvalidArgument if no format fits.

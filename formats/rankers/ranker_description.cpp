@@ -10,6 +10,7 @@
 #include "quern/formats/rankers/ranker_model.hpp"
 #include "quern/formats/rankers/tree_collector.hpp"
 #include "quern/formats/rankers/weight_array.hpp"
+#include "quern/formats/tables/text_lines.hpp"
 
 namespace quern {
 namespace {
@@ -279,7 +280,7 @@ class DescriptionReader {
     const ModelFormat* const format = find_model_format(std::string_view(bytes).substr(0, model_detection_bytes));
     if (!format || format == &ranker_description_format)
       throw InvalidArgument("{}: '{:.60}' is not a file of trees that Quern can read", place(), path);
-    const RankerModel model = format->read({path, bytes});
+    const RankerModel model = format->read({path, without_byte_order_mark(bytes)});
     const auto* const ensemble = std::get_if<TreeEnsemble>(&model.function);
     if (!ensemble) throw InvalidArgument("{}: '{:.60}' has no trees", place(), path);
     const auto is_numbered = [](const ModelFeature& f) { return f.number != ModelFeature::no_number; };

@@ -40,7 +40,7 @@ bool take_number(std::string_view& line, double& value) {
 MeasuredPoints parse_measured_points(std::string_view text, std::string_view name) {
   MeasuredPoints points;
   points.name = name;
-  LineReader lines(text);
+  LineReader lines(without_byte_order_mark(text));
   for (std::string_view line; lines.next(line);) {
     std::string_view rest = line;
     const std::string_view function = trim(take_until(rest, ','));

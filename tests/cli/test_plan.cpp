@@ -234,7 +234,8 @@ TEST_CASE("the best split of memory is computed from measured points", "[cli][ca
   const std::string points = folder.write("points.csv",
                                           "function,x,y\nc,1,210\nc,10,30\nc,100,12\nc,10000,10.02\nt,1e5,0.00021\n"
                                           "t,1e7,0.000012\nt,1e9,0.00001\ndq,0,4e6\ndq,4e9,0\n");
-  const RunOutcome free = run_quern({"simulate", "throughput", points, "--memory", "4G", "--json"});
+  const std::string marked = folder.write("marked.csv", "\xef\xbb\xbf" + read_file(points));
+  const RunOutcome free = run_quern({"simulate", "throughput", marked, "--memory", "4G", "--json"});
   REQUIRE(free.exit_status == 0);
   CHECK(free.json()["best"]["queries_per_second"].get<double>() > 50000);
   CHECK_FALSE(free.json()["c"]["poor"].get<bool>());

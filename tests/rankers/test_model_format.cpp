@@ -50,6 +50,12 @@ TEST_CASE("each model in the tests' data has one format, by its first bytes", "[
                       gzip = read_ranker(folder.write("model.gz", gzipped(bytes)));
     CHECK(plain.features == gzip.features);
     CHECK((std::get<TreeEnsemble>(plain.function) == std::get<TreeEnsemble>(gzip.function)));
+    // Nor does a byte order mark, in a text.
+    if (std::string_view(name) != "xgboost-ubjson") {
+      const RankerModel marked = read_ranker(folder.write("marked", "\xef\xbb\xbf" + bytes));
+      CHECK(plain.features == marked.features);
+      CHECK((std::get<TreeEnsemble>(plain.function) == std::get<TreeEnsemble>(marked.function)));
+    }
     // Truncated files must be refused, except text dumps, which have no end mark.
     if (std::string_view(name) == "xgboost-text-dump") continue;
     for (const std::size_t size : {bytes.size() / 3, bytes.size() / 2, bytes.size() - 40}) {
