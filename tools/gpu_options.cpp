@@ -217,8 +217,9 @@ constexpr NamedValue<api::Scorer> api_scorers[] = {
 void add_cache_options(CLI::App& command, api::PlanOptions& options) {
   add_number_option(command, "-k", options.k, "N", "Results per query", 1, end_docid);
   add_number_option(command, "--round", options.round, "N",
-                    "Postings of a query's shortest list between two checks for early termination", 1,
-                    std::uint64_t{1} << 32);
+                    "Postings of a query's shortest list between two checks for early termination, a multiple of the "
+                    "index's block size (default: 256, or the index's block size if larger)",
+                    1, std::uint64_t{1} << 32);
   add_number_option(command, "--block", options.caching_block, "N",
                     "Postings per caching block, a multiple of the index's block size (default: 256, or the index's "
                     "block size if larger)",

@@ -18,7 +18,8 @@ struct PlanOptions {
   std::optional<Scorer> scorer;     ///< none: bm25_pagerank if the index has global scores and scores are exact
   std::optional<double> alpha;      ///< of bm25_pagerank; none: the index's, or 0.3
   std::uint64_t caching_block = 0;  ///< postings per caching block; 0: the index's default
-  std::uint64_t round = 256;        ///< postings of a query's shortest list between two checks for early termination
+  /// Postings of a query's shortest list between two checks for early termination; 0: the index's default.
+  std::uint64_t round = 0;
   /// Count a list's blocks up to the last document that is looked up in it; false: that is found.
   bool count_probed = false;
   bool json_queries = false;  ///< texts of queries are JSON objects of terms and weights

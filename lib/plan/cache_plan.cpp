@@ -79,7 +79,7 @@ CachePlan make_plan(const QueryEngine& engine, const CacheBlocks& blocks, const 
   manifest.scores = name_of_value(scores_names, scoring.scores);
   manifest.scorer = name_of_value(scorer_names, scoring.scorer);
   manifest.early_termination = engine.ends_early();
-  manifest.round = options.demand.round;
+  manifest.round = round_of(engine.index(), options.demand.round);
   manifest.block = blocks.size();
   manifest.queries = demand.queries;
   manifest.distinct_queries = demand.distinct;

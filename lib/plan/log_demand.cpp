@@ -234,6 +234,10 @@ std::uint64_t LogQueries::for_each(const std::function<void(std::span<const LogQ
   return distinct;
 }
 
+std::uint64_t round_of(const IndexReader& index, std::uint64_t round) {
+  return round == 0 ? CacheBlocks::default_size(index) : round;
+}
+
 std::uint64_t visit_log(const QueryEngine& engine, LogQueries& log, std::size_t k, std::uint64_t round,
                         const std::function<void(const LogQuery&, const std::vector<ListVisit>&)>& take,
                         const Resources& resources) {
@@ -243,7 +247,9 @@ std::uint64_t visit_log(const QueryEngine& engine, LogQueries& log, std::size_t 
     const std::uint64_t distinct = log.for_each([&](std::span<const LogQuery> queries) {
       answer_in_batches<std::vector<ListVisit>>(
           queries.size(), resources.threads, resources.memory_bytes / 16,
-          [&](std::size_t i, std::vector<ListVisit>& visits) { visits = engine.visits(queries[i].terms, k, round); },
+          [&](std::size_t i, std::vector<ListVisit>& visits) {
+            visits = engine.visits(queries[i].terms, k, round_of(engine.index(), round));
+          },
           visit_bytes,
           [&](std::size_t i, const std::vector<ListVisit>& visits) {
             take(queries[i], visits);

@@ -137,17 +137,20 @@ struct LogDemand {
   }
 };
 
+/// The postings between two tests for early termination: `round`, or if that is 0 the default, a caching block's.
+std::uint64_t round_of(const IndexReader& index, std::uint64_t round);
+
 /// Runs each distinct query of the log once, in parallel, with `and` and the engine's early termination, and calls
 /// take(query, visits) for each, ordered by terms; a query with very many places comes several times, as in
-/// LogQueries::for_each(). `visits` is the result of QueryEngine::visits() for `k` and `round`. Returns the number of
-/// distinct queries with terms.
+/// LogQueries::for_each(). `visits` is the result of QueryEngine::visits() for `k` and round_of(`round`). Returns the
+/// number of distinct queries with terms.
 std::uint64_t visit_log(const QueryEngine& engine, LogQueries& log, std::size_t k, std::uint64_t round,
                         const std::function<void(const LogQuery&, const std::vector<ListVisit>&)>& take,
                         const Resources& resources);
 
 struct DemandOptions {
   std::size_t k = 10;
-  std::uint64_t round = 256;  ///< postings of l(0) between two tests for early termination
+  std::uint64_t round = 0;  ///< postings of l(0) between two tests for early termination; 0: the index's default
   VisitKind kind = VisitKind::visited;
   QueryKind queries = QueryKind::text;  ///< of the log
 };

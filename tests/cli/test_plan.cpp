@@ -91,6 +91,16 @@ TEST_CASE("an index in another order can be planned for, with a warning", "[cli]
   CHECK(made.json()["early_termination"] == false);
 }
 
+TEST_CASE("the round of a plan is at least a block of the index", "[cli][cache][plan]") {
+  const ScoredSample pages({"--order", "score", "--block-size", "512"});
+  const RunOutcome made = pages.plan("plan", {"--budget", "50%"});
+  INFO(made.err);
+  REQUIRE(made.exit_status == 0);
+  CHECK(made.json()["round"] == 512);
+  CHECK(made.json()["block"] == 512);
+  CHECK(pages.simulate({"--train", pages.log, "--budget", "50%"}).exit_status == 0);
+}
+
 TEST_CASE("a plan records its IDF, scores and log, and contains the lists that the scores need", "[cli][cache][plan]") {
   const ScoredSample pages({"--quantize", "8"});
   const RunOutcome exact = pages.plan("exact", {"--budget", "50%"}),
