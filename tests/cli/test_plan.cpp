@@ -154,6 +154,7 @@ TEST_CASE("a plan fills the GPU memory that the engine leaves free", "[cli][cach
   CHECK(pages.plan("p", {"--budget", "30%", "--list-buffer", "1M"}).exit_status == 2);
   const RunOutcome buffered = pages.plan("buffered", {"--gpu-memory", "6M", "--list-buffer", "3M"});
   CHECK(buffered.exit_status == 0);  // the whole index fits, without buffers
+  CHECK(contains(pages.plan("p", {"--gpu-memory", "1M", "--list-buffer", "1G"}).err, "which holds the whole index"));
   CHECK(pages.plan("p", {}).exit_status == 2);
   CHECK(pages.plan("p", {"--gpu-memory", "much"}).exit_status == 2);
 }

@@ -77,6 +77,22 @@ TEST_CASE("the memory reported as enough is enough", "[gpu_store]") {
   CHECK(tenth.lists == 600 * megabyte);
 }
 
+TEST_CASE("where list buffers need more memory than the whole index, its need is reported", "[gpu_store]") {
+  const IndexSizes sizes{megabyte, megabyte, 40 * megabyte, 66 * megabyte};
+  for (const auto& [decoding, least] : {std::pair{0, 105 * megabyte / 2}, std::pair{256, 138 * megabyte}}) {
+    gpu::GpuMemoryOptions memory;
+    memory.needs = {0, 0, static_cast<std::size_t>(decoding)};
+    memory.list_buffer = 1000 * megabyte;
+    CHECK(divide_memory(least, sizes, memory, "index").whole_index);
+    for (const std::uint64_t limit : {megabyte, least - 1})
+      CHECK_THROWS_WITH(
+          divide_memory(limit, sizes, memory, "index"),
+          Catch::Contains("at least " + size_text(least) + " of its memory, which holds the whole index"));
+    memory.list_buffer = megabyte;
+    CHECK_THROWS_WITH(divide_memory(2 * megabyte, sizes, memory, "index"), Catch::Contains("twice the list buffer"));
+  }
+}
+
 TEST_CASE("more memory gives no batch, window or list less of it", "[gpu_store][property]") {
   RandomBits random(11);
   for (unsigned i = 0; i < 200; ++i) {

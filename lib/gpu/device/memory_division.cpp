@@ -43,6 +43,16 @@ std::uint64_t bytes_with_ranges(std::span<const float> values) {
   return values.size_bytes() + ranges * sizeof(float);
 }
 
+/// The least memory with which all lists are resident, and batches of at least `batch` bytes have room.
+std::uint64_t least_for_all(const IndexSizes& sizes, const BatchNeeds& needs, std::uint64_t batch) {
+  const auto times = [](std::uint64_t bytes, std::uint64_t numerator, std::uint64_t denominator) {
+    return (bytes + denominator - 1) / denominator * numerator;
+  };
+  const std::uint64_t all = sizes.tables + sizes.rows + sizes.lists;
+  const std::uint64_t decoding = needs.decoding_queries > 0 ? all + times(sizes.entries, 16, 11) : 0;
+  return std::max({all + 2 * batch, times(all, 5, 4), decoding});
+}
+
 }  // namespace
 
 std::optional<std::uint64_t> GpuMemoryOptions::limit(const IndexReader& index) const {
@@ -79,8 +89,9 @@ MemoryDivision divide_memory(std::uint64_t limit, const IndexSizes& sizes, const
   const std::uint64_t batch = min_batch + needs.least;
   const std::uint64_t all = sizes.tables + sizes.rows + sizes.lists;
   const bool decodes = needs.decoding_queries > 0;
-  if (memory.list_share.value_or(1) >= 1 && all + 2 * batch <= limit && all <= limit / 5 * 4 &&
-      (!decodes || sizes.entries <= (limit - all) / 16 * 11)) {
+  const std::uint64_t least_resident = memory.list_share.value_or(1) < 1 ? std::numeric_limits<std::uint64_t>::max()
+                                                                         : least_for_all(sizes, needs, batch);
+  if (least_resident <= limit) {
     division.per_batch = (limit - all) / 2;
     division.queries = division.per_batch / 4;
     return division;
@@ -96,11 +107,14 @@ MemoryDivision divide_memory(std::uint64_t limit, const IndexSizes& sizes, const
                                (division.buffers_lists ? sizes.rows : 0);
   if (const std::uint64_t least = sizes.tables + staging_buffers * min_staging + needed; least > limit)
     throw GpuOutOfMemory(
-        "{}: queries on a GPU need at least {} of its memory, including {} for per-document data{}, but only "
-        "{} is allowed; raise {}{}, or use {} cpu",
-        name, size_text(least), size_text(sizes.tables),
-        division.buffers_lists ? fmt::format(", {} for block rows and twice the list buffer", size_text(sizes.rows))
-                               : "",
+        "{}: queries on a GPU need at least {} of its memory, {}, but only {} is allowed; raise {}{}, or use {} cpu",
+        name, size_text(std::min(least, least_resident)),
+        least_resident <= least
+            ? "which holds the whole index"
+            : fmt::format("including {} for per-document data{}", size_text(sizes.tables),
+                          division.buffers_lists
+                              ? fmt::format(", {} for block rows and twice the list buffer", size_text(sizes.rows))
+                              : ""),
         size_text(limit), option_name<"gpu-memory">,
         division.buffers_lists ? fmt::format(", lower {}", option_name<"list-buffer">) : "", option_name<"device">);
   std::uint64_t left = limit - sizes.tables;
