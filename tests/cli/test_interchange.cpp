@@ -34,6 +34,14 @@ TEST_CASE("an index gives the same answers after export and import", "[cli][inte
         CommandLine{"a.ciff", "a.docs", "a.documents", "a.freqs", "a.sizes", "a.terms", "corpus.jsonl", "index"});
   CHECK(read_file(folder.path("a.terms")) == "mill\nwater\nwheel\nwind\n");
 
+  // pisa is another name of ds2i.
+  succeed({"export", index, "--to", "pisa", "-o", folder.path("p")});
+  for (const char* ending : {".docs", ".freqs", ".sizes", ".terms", ".documents"})
+    CHECK(read_file(folder.path("p") + ending) == read_file(folder.path("a") + ending));
+  for (const char* name : {"ds2i", "pisa"})
+    succeed({"import", folder.path("a"), "--from", name, "-o", folder.path(name)});
+  CHECK(read_file(folder.path("pisa/index.quern")) == read_file(folder.path("ds2i/index.quern")));
+
   folder.write("a.ciff.gz", gzipped(read_file(folder.path("a.ciff"))));
   for (const char* from : {"a.ciff", "a.ciff.gz", "a"}) {
     INFO(from);

@@ -78,13 +78,14 @@ void run(const ExportArguments& arguments) {
   const Resources resources = make_resources(arguments.common, arguments.output);
   const IndexReader index = IndexReader::open(arguments.index);
   index.container().verify(resources);
-  interchange_format_named(arguments.to).write(index, arguments.output, arguments.common.force, resources);
+  const InterchangeFormat& format = interchange_format_named(arguments.to);
+  format.write(index, arguments.output, arguments.common.force, resources);
   const IndexManifest& manifest = index.manifest();
-  say(arguments.common, "quern: wrote {} as {}: {}, {}, {}", arguments.output, arguments.to,
+  say(arguments.common, "quern: wrote {} as {}: {}, {}, {}", arguments.output, format.name,
       count_text(manifest.documents, "document"), count_text(manifest.terms, "term"),
       count_text(manifest.postings, "posting"));
   if (arguments.common.json) {
-    const Json json = {{"form", arguments.to},
+    const Json json = {{"form", format.name},
                        {"documents", manifest.documents},
                        {"terms", manifest.terms},
                        {"postings", manifest.postings},

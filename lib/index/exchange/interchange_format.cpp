@@ -62,6 +62,8 @@ bool is_file(const std::string& path) {
   return std::filesystem::exists(path, ignored) && !std::filesystem::is_directory(path, ignored);
 }
 
+bool is_ds2i(const std::string& path) { return is_file(path + ds2i_endings.front()); }
+
 void read_ciff_file(const std::string& path, InvertedSink& sink, const Resources& resources) {
   read_ciff(*ByteSource::open(path, resources), sink);
 }
@@ -124,14 +126,16 @@ std::span<const InterchangeFormat> all_interchange_formats() {
   static constexpr InterchangeFormat formats[] = {
       {"ciff", "Common Index File Format: one file",
        [](const std::string& path) { return path == "-" || is_file(path); }, read_ciff_file, write_ciff_file},
-      {"ds2i", "binary collection of ds2i and PISA: PATH.docs, .freqs, .sizes, .terms, .documents",
-       [](const std::string& path) { return is_file(path + ds2i_endings.front()); }, read_ds2i_files, write_ds2i_files},
+      {"ds2i", "binary collection of ds2i and PISA: PATH.docs, .freqs, .sizes, .terms, .documents", is_ds2i,
+       read_ds2i_files, write_ds2i_files},
+      {"pisa", "the same as ds2i", is_ds2i, read_ds2i_files, write_ds2i_files, "ds2i"},
   };
   return formats;
 }
 
 const InterchangeFormat& interchange_format_named(std::string_view name) {
-  return find_named(all_interchange_formats(), name, "inverted-file format");
+  const InterchangeFormat& format = find_named(all_interchange_formats(), name, "inverted-file format");
+  return format.alias_of.empty() ? format : interchange_format_named(format.alias_of);
 }
 
 const InterchangeFormat& detect_interchange_format(const std::string& path) {

@@ -21,11 +21,12 @@ struct InterchangeFormat {
   /// Writes an index in this format; the files appear together, complete or not at all. Throws InvalidArgument if one
   /// exists and `force` is not set, or if the format can't represent the index.
   void (*write)(const IndexReader& index, const std::string& path, bool force, const Resources& resources);
+  std::string_view alias_of = {};  ///< the name of the same format, if this is another one
 };
 
 /// All formats, in the order of help texts.
 std::span<const InterchangeFormat> all_interchange_formats();
-/// Throws InvalidArgument, with the known names, if no format has this name.
+/// The format of this name or alias. Throws InvalidArgument, with the known names, if there is none.
 const InterchangeFormat& interchange_format_named(std::string_view name);
 /// The format of the files at a path. Throws InvalidArgument if there are none.
 const InterchangeFormat& detect_interchange_format(const std::string& path);
