@@ -26,6 +26,12 @@ QueryStatistics& QueryStatistics::operator+=(const QueryStatistics& other) {
   return *this;
 }
 
+QueryStatistics without_repeats(QueryStatistics query) {
+  query.postings_scored = std::min(query.postings_scored, query.postings);
+  query.blocks_decoded = std::min(query.blocks_decoded, query.blocks);
+  return query;
+}
+
 namespace {
 
 /// at_rank(r) is the r-th time in ascending order.

@@ -37,6 +37,9 @@ struct QueryStatistics {
   QueryStatistics& operator+=(const QueryStatistics& other);
 };
 
+/// The statistics of one query without repeats: at most all of its postings are scored, and all of its blocks decoded.
+QueryStatistics without_repeats(QueryStatistics query);
+
 /// Summary of the times of single queries, in microseconds.
 struct LatencySummary {
   double mean_us = 0, p50_us = 0, p90_us = 0, p95_us = 0, p99_us = 0, p999_us = 0, max_us = 0;

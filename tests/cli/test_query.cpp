@@ -4,6 +4,8 @@
 #include <sstream>
 #include <tuple>
 
+#include "quern/search/algorithm.hpp"
+
 #include "catch.hpp"
 #include "cli/mill_index.hpp"
 #include "cli/plan_files.hpp"
@@ -354,6 +356,22 @@ TEST_CASE("times and counts of queries are written as JSON, for each algorithm",
     CHECK(json["blocks_skipped"] == 0);
     for (const char* key : {"mean_us", "p50_us", "p90_us", "p95_us", "p99_us", "p999_us", "queries_per_second"})
       CHECK(json[key].get<double>() > 0);
+  }
+}
+
+TEST_CASE("no algorithm counts more postings as scored than its lists have", "[cli][query]") {
+  const TemporaryFolder folder;
+  const std::string index = folder.path("index"), stats = folder.path("stats.json");
+  REQUIRE(run_quern({"index", sample_folder + "/corpus", "-o", index}).exit_status == 0);
+  for (const QueryAlgorithm& algorithm : all_algorithms()) {
+    INFO(algorithm.name);
+    const RunOutcome outcome = run_quern({"query", index, "-q", sample_folder + "/query_log.txt", "-a",
+                                          std::string(algorithm.name), "-k", "1000", "--stats", stats});
+    REQUIRE(outcome.exit_status == 0);
+    const auto json = nlohmann::json::parse(read_file(stats));
+    CHECK(json["postings_scored"] <= json["postings"]);
+    CHECK(json["blocks_decoded"] <= json["blocks"]);
+    CHECK(json["blocks_decoded"].get<int>() + json["blocks_skipped"].get<int>() == json["blocks"].get<int>());
   }
 }
 

@@ -59,7 +59,7 @@ class RunStatistics {
   explicit RunStatistics(const std::string& tmp_folder) : times_us_(tmp_folder) {}
 
   void add(const QueryAnswer& answer) {
-    counts_ += answer.statistics;
+    counts_ += without_repeats(answer.statistics);
     times_us_.add(answer.time_us);
   }
   /// What GPUs did, for each shard, and how queries were shared with the CPU.
@@ -90,7 +90,7 @@ class RunStatistics {
                  {"postings_scored", counts_.postings_scored},
                  {"blocks", counts_.blocks},
                  {"blocks_decoded", counts_.blocks_decoded},
-                 {"blocks_skipped", counts_.blocks - std::min(counts_.blocks, counts_.blocks_decoded)},
+                 {"blocks_skipped", counts_.blocks - counts_.blocks_decoded},
                  {"early_termination", engine.ends_early()}});
     json["device"] = hybrid_ ? name_of_value(all_query_devices, QueryDevice::both) : device_name(gpu_.queries > 0);
     if (hybrid_) json["shared"] = shared_json(*hybrid_);

@@ -35,7 +35,8 @@ const QueryAlgorithm& algorithm_of(std::string_view name) {
 
 void check_k(std::size_t k) { check_range("k", k, 1, end_docid); }
 
-void add(SearchStatistics& to, const QueryStatistics& from) {
+void add(SearchStatistics& to, const QueryStatistics& query) {
+  const QueryStatistics from = without_repeats(query);
   ++to.queries;
   to.postings += from.postings;
   to.postings_scored += from.postings_scored;
