@@ -130,6 +130,20 @@ void QueryGroups::for_each(const std::function<void(const std::vector<Query>&)>&
   end_group();
 }
 
+void UnknownQueries::add(const Query& query, QueryView terms) {
+  for (const QueryTerm& term : terms)
+    for (const IndexReader& shard : index_)
+      if (shard.find(term.term)) return;
+  if (count_++ == 0) first_ = query;
+}
+
+void UnknownQueries::report(const CommonOptions& options) const {
+  if (count_ == 1) say(options, "quern: note: the index has no term of the query: {}", first_.text);
+  if (count_ > 1)
+    say(options, "quern: note: the index has no term of {} queries; the first is {}: {}", count_, first_.id,
+        first_.text);
+}
+
 TextOutput::TextOutput(const std::string& path, bool force) {
   if (path.empty()) return;
   file_.reset(new AtomicOutput(AtomicOutput::file(path, force)));

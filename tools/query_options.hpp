@@ -108,6 +108,23 @@ class QueryGroups {
   std::uint64_t count_ = 1;
 };
 
+/// Counts queries that find nothing because the index has none of their terms.
+class UnknownQueries {
+ public:
+  /// `index` must outlive the object.
+  explicit UnknownQueries(const IndexShards& index) : index_(index) {}
+
+  /// Counts a query without results if no shard has one of its terms.
+  void add(const Query& query, QueryView terms);
+  /// Says how many there were, and which was the first.
+  void report(const CommonOptions& options) const;
+
+ private:
+  const IndexShards& index_;
+  std::uint64_t count_ = 0;
+  Query first_;
+};
+
 /// Text that goes to stdout, or to a file that appears whole.
 class TextOutput {
  public:

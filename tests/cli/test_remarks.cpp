@@ -110,6 +110,31 @@ TEST_CASE("a repeated id is reported once, by commands whose results show it", "
   }
 }
 
+TEST_CASE("queries none of whose terms is in the index are reported once", "[cli][remarks]") {
+  const TemporaryFolder folder;
+  const std::string index = folder.path("index");
+  REQUIRE(run_quern({"index", folder.write("corpus.jsonl", small_jsonl), "-o", index}).exit_status == 0);
+  const std::string log = folder.write("log", "mill\nzzone zztwo\nzzthree mill\nzzfour\n.\n");
+  for (const CommandLine& command :
+       {CommandLine{"query", index}, CommandLine{"query", index, "-a", "and", "--batch-wait", "1"},
+        CommandLine{"intersect", index}}) {
+    INFO(command.front() << " " << command.size());
+    const auto remarks = [&](const CommandLine& options) {
+      CommandLine words = command;
+      words.insert(words.end(), {"--queries-format", "lines"});
+      words.insert(words.end(), options.begin(), options.end());
+      const RunOutcome outcome = run_quern(words);
+      CHECK(outcome.exit_status == 0);
+      return outcome.err;
+    };
+    CHECK(times(remarks({"-q", log}), "the index has no term of 3 queries; the first is 2: zzone zztwo\n") == 1);
+    CHECK_FALSE(contains(remarks({"-q", log, "--quiet"}), "has no term"));
+    const std::string known = folder.write("known", "mill\nzzthree mill\n");
+    CHECK_FALSE(contains(remarks({"-q", known}), "has no term"));
+  }
+  CHECK(contains(run_quern({"query", index, "--query", "zzone"}).err, "the index has no term of the query: zzone\n"));
+}
+
 TEST_CASE("ids are compared with the previous one and with the first ones, without limit", "[query][remarks]") {
   RepeatedIds ids;
   const auto id = [](std::size_t number) { return "q" + std::to_string(number); };

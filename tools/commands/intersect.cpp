@@ -169,11 +169,14 @@ void run(const IntersectArguments& arguments) {
   IntersectStatistics statistics(resources.tmp_folder);
   IndexPages pages(index, resources.memory_bytes / 2);
   const std::vector<Query>* group = nullptr;
+  std::span<const QueryView> views;
+  UnknownQueries unknown(opened.impl()->shards);
   DocumentText text(arguments, index, pages, out);
   const auto begun = WallClock::now();
   IntersectionSteps steps;
   steps.take = [&](std::size_t i, Documents documents) {
     text.write((*group)[i], documents);
+    if (documents.empty()) unknown.add((*group)[i], views[i]);
     statistics.add_results(documents.size());
     resources.progress->add(1);
   };
@@ -182,12 +185,14 @@ void run(const IntersectArguments& arguments) {
   queries.for_each([&](const std::vector<Query>& some) {
     group = &some;
     const ParsedQueries read = reader.read(texts_of(some), resources.threads);
-    processors.run(read.views(), filter ? filter->impl()->by_shard.front() : nullptr, resources.threads, steps,
+    views = read.views();
+    processors.run(views, filter ? filter->impl()->by_shard.front() : nullptr, resources.threads, steps,
                    resources.memory_bytes / 16);
   });
   const double seconds = seconds_since(begun);
   out.finish();
   resources.progress->finish();
+  unknown.report(arguments.common);
   if (statistics_file)
     statistics.write(statistics_file, arguments, processors.method_name(), resources.threads, seconds);
 }

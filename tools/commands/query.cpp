@@ -157,6 +157,7 @@ struct QueryRunParts {
   SearchRequest request;                 ///< but for its queries
   const api::SecondStage* second_stage;  ///< null: there is none
   std::size_t k;                         ///< results of a query that are written
+  UnknownQueries& unknown;
   const ResultText& result_text;
   TextOutput& out;
   IndexPages& pages;
@@ -172,7 +173,7 @@ class QueryRun {
     const ParsedQueries read_queries = read(queries);
     SearchRequest request = parts_.request;
     request.queries = read_queries.views();
-    quern::run(parts_.backend, request, consumer(queries));
+    quern::run(parts_.backend, request, consumer(queries, request.queries));
   }
 
   /// Answers queries as they arrive; `note` sees each batch first. Begins about `max_begun` batches at a time, at
@@ -196,7 +197,7 @@ class QueryRun {
       for (auto some = begun.take(); !some.empty(); some = begun.take())
         for (const std::unique_ptr<Batch>& batch : some) {
           note(batch->queries);
-          parts_.backend.finish(*batch->search, consumer(batch->queries));
+          parts_.backend.finish(*batch->search, consumer(batch->queries, batch->parsed.views()));
           parts_.out.show();
         }
     } catch (...) {
@@ -228,8 +229,8 @@ class QueryRun {
     return batch;
   }
 
-  /// Writes and counts the answers to these queries.
-  AnswerConsumer consumer(const std::vector<Query>& queries) {
+  /// Writes and counts the answers to these queries, as they are and as they were read.
+  AnswerConsumer consumer(const std::vector<Query>& queries, std::span<const QueryView> views) {
     AnswerConsumer consumer;
     consumer.threads = parts_.resources.threads;
     consumer.held_bytes = held_bytes(parts_.resources);
@@ -241,7 +242,8 @@ class QueryRun {
                                  [&](std::string text) { answer.text = std::move(text); });
       parts_.pages.note_query();
     };
-    consumer.take = [&](std::size_t i, const QueryAnswer& answer) {
+    consumer.take = [&, views](std::size_t i, const QueryAnswer& answer) {
+      if (answer.documents.empty()) parts_.unknown.add(queries[i], views[i]);
       if (is_short(answer)) {
         parts_.out.write(answer.text);
       } else {
@@ -413,8 +415,9 @@ void run(const QueryArguments& arguments) {
                               &algorithm_named(arguments.algorithm),
                               arguments.first_k(),
                               filter ? ShardFilters(filter->impl()->by_shard) : ShardFilters()};
-  QueryRun query_run({resources, processors.backend().backend(), reader, request, stage, arguments.k, result_text, out,
-                      processors.pages()});
+  UnknownQueries unknown(indexes);
+  QueryRun query_run({resources, processors.backend().backend(), reader, request, stage, arguments.k, unknown,
+                      result_text, out, processors.pages()});
   resources.progress->start("query", queries ? queries->count() : 0, "queries");
   const auto begun = WallClock::now();
   if (streams)
@@ -424,6 +427,7 @@ void run(const QueryArguments& arguments) {
   const double seconds = seconds_since(begun);
   out.finish();
   resources.progress->finish();
+  unknown.report(arguments.common);
   if (!statistics) return;
   query_run.statistics().add(processors.backend());
   query_run.statistics().write(statistics, arguments, engine, stage != nullptr ? stage->on_gpu() : nullptr,
