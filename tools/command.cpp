@@ -1,6 +1,5 @@
 #include "command.hpp"
 
-#include <boost/program_options.hpp>
 #include <tbb/global_control.h>
 
 #include <cerrno>
@@ -13,34 +12,14 @@
 namespace quern::tools {
 namespace {
 
-namespace po = boost::program_options;
-
-/// The environment's settings: threads, memory, tmp.
-po::variables_map environment() {
-  po::options_description description;
-  description.add_options()("threads", po::value<unsigned>())("memory", po::value<std::string>())(
-      "tmp", po::value<std::string>());
-  po::variables_map values;
-  try {
-    po::store(po::parse_environment(description,
-                                    [](const std::string& name) -> std::string {
-                                      if (name == "QUERN_THREADS") return "threads";
-                                      if (name == "QUERN_MEMORY") return "memory";
-                                      if (name == "QUERN_TMP") return "tmp";
-                                      return "";
-                                    }),
-              values);
-  } catch (const po::error&) {
-    // Boost never finishes its message if the value is one of its placeholders, such as %value%.
-    throw usage_error("environment variable QUERN_THREADS: '{:.40}' is not a number", std::getenv("QUERN_THREADS"));
-  }
-  return values;
-}
-
-template <class Value>
-Value setting(const po::variables_map& values, const char* name, const Value& given, const Value& unset) {
-  if (given != unset) return given;
-  return values.count(name) ? values[name].as<Value>() : unset;
+/// The value of an option, or if it is not given that of its environment variable, checked; one that is empty counts as
+/// not set.
+std::string setting(const std::string& given, const char* variable, const CLI::Validator& validator) {
+  const char* const value = std::getenv(variable);
+  if (!given.empty() || value == nullptr || *value == '\0') return given;
+  if (const std::string wrong = validator(std::string(value)); !wrong.empty())
+    throw usage_error("{}: {}", variable, wrong);
+  return value;
 }
 
 }  // namespace
@@ -103,25 +82,18 @@ void add_answer_options(CLI::App& command, CommonOptions& options, std::string& 
 }
 
 Resources make_resources(const CommonOptions& options, const std::string& output) {
-  const po::variables_map values = environment();
   Resources resources = default_resources();
-  const unsigned threads = setting(values, "threads", options.threads, 0u);
-  const bool is_set = options.threads > 0 || values.count("threads") > 0;
-  if (is_set && (threads < 1 || threads > max_threads))
-    throw usage_error("QUERN_THREADS must be from 1 to {}", max_threads);
-  if (is_set) resources.threads = threads;
+  const std::string threads = setting(options.threads > 0 ? std::to_string(options.threads) : "", "QUERN_THREADS",
+                                      range_validator(1u, max_threads));
+  if (!threads.empty()) read_number(threads, resources.threads);
   constexpr unsigned threads_besides = 4;  // that read ahead
   check_threads(resources.threads + threads_besides);
-  const std::string memory = setting(values, "memory", options.memory, std::string());
-  if (!memory.empty()) {
-    if (const std::string wrong = size_validator()(memory); !wrong.empty())
-      throw usage_error("QUERN_MEMORY: {}", wrong);
-    resources.memory_bytes = parse_size(memory);
-  }
+  const std::string memory = setting(options.memory, "QUERN_MEMORY", size_validator());
+  if (!memory.empty()) resources.memory_bytes = parse_size(memory);
   constexpr std::uint64_t min_memory = 32 << 20;
   if (resources.memory_bytes < min_memory)
     throw usage_error("{} must be at least 32M, not {}", options.memory.empty() ? "QUERN_MEMORY" : "--memory", memory);
-  resources.tmp_folder = setting(values, "tmp", options.tmp, std::string());
+  resources.tmp_folder = setting(options.tmp, "QUERN_TMP", CLI::Validator());
   if (resources.tmp_folder.empty())
     resources.tmp_folder = output.empty() ? std::filesystem::temp_directory_path().string() : folder_of(output);
   static std::unique_ptr<Progress> progress;
@@ -178,11 +150,8 @@ void take_settings(CLI::App& settings, const std::string& option, const CLI::res
   }
   try {
     settings.parse(std::move(words));
-  } catch (const CLI::ArgumentMismatch& error) {
-    const std::string text = error.what();
-    throw CLI::ValidationError(option, text.substr(2, text.find(':') - 2) + " needs a value");
   } catch (const CLI::ParseError& error) {
-    const std::string text = error.what();
+    const std::string text = option_message(error);
     throw CLI::ValidationError(option, text.substr(text.starts_with("--") ? 2 : 0));
   }
 }

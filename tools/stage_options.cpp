@@ -372,7 +372,7 @@ void apply_config_file(CLI::App& command) {
       for (const std::string& value : setting.value) option->add_result(value);
       option->run_callback();
     } catch (const CLI::ParseError& error) {
-      throw usage_error("{}, line {}: {}", path, line_of(text, setting.string_key), error.what());
+      throw usage_error("{}, line {}: {}", path, line_of(text, setting.string_key), option_message(error));
     }
   }
   refuse_overwritten_inputs(command);

@@ -57,6 +57,7 @@ TEST_CASE("mistakes in a configuration file are named with their line", "[cli][c
         Case{"codec = zip\n", "line 1: "}, Case{"# one\nthreads = 0\n", "line 2: --threads: '0' is not"},
         Case{"# one\n [index] \ncodec = rice\n", "line 2: '[index]' begins a section"},
         Case{"codec = rice\n\n[index]\r\n", "line 3: '[index]' begins a section"}, Case{"memory = lots\n", "line 1: "},
+        Case{"forward = maybe\n", "line 1: --forward: 'maybe' is not one of true, false"},
         Case{"codec = rice\ncodec = newpfd\n", "line 2: "}, Case{"codec = rice\nwhat is this\n", "line 2: "}}) {
     INFO(wrong.text);
     const std::string config = corpus.folder.write("my.conf", wrong.text);
@@ -96,7 +97,10 @@ TEST_CASE("the environment sets threads, memory and temporary folder unless file
   CHECK(contains(corpus.make({}, with("QUERN_THREADS", "%value%")).err, "QUERN_THREADS: '%value%'"));
   for (const char* wrong : {"100000", "many", "-1"})
     CHECK(corpus.make({}, with("QUERN_THREADS", wrong)).exit_status == 2);
+  CHECK(contains(corpus.make({}, with("QUERN_THREADS", "many")).err, "'many' is not a number from 1 to"));
   CHECK(corpus.make({"-j", "1"}, with("QUERN_THREADS", "100000")).exit_status == 0);
+  for (const char* name : {"QUERN_THREADS", "QUERN_MEMORY", "QUERN_TMP"})
+    CHECK(corpus.make({}, with(name, "")).exit_status == 0);  // as if it were not set
 }
 
 TEST_CASE("threads, memory and folders never change the bytes", "[cli][config]") {

@@ -208,7 +208,8 @@ void add_intersect_command(CLI::App& program) {
   add_query_source_options(command, arguments.queries, QueryKinds::text_and_terms);
   add_filter_option(command, arguments.filter);
   std::vector<std::string> methods = names_of(all_gpu_intersection_methods());
-  for (const IntersectionMethod& method : all_intersection_methods()) methods.emplace_back(method.name);
+  for (const IntersectionMethod& method : all_intersection_methods())
+    if (!has_named(all_gpu_intersection_methods(), method.name)) methods.emplace_back(method.name);
   const std::string method_help = with_choices(
       "How lists are intersected, from the shortest to the longest (default: the first one for the device). On the "
       "CPU:",

@@ -84,6 +84,9 @@ std::string zsh_completion(const CommandText& program);
 /// The command that the command line names, as deep as it does: `quern bench gpu`.
 const CLI::App& named_command(const CLI::App& program);
 
+/// CLI11's message about an option or its value, in the words of this program.
+std::string option_message(const CLI::ParseError& error);
+
 /// One line that says what is wrong with a command line and how to fix it, replacing CLI11's own message.
 std::string usage_message(const CLI::App& program, const CLI::ParseError& error);
 

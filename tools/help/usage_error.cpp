@@ -104,33 +104,20 @@ std::string mismatch(const std::string& text) {
   return text.substr(0, text.find(':')) + (too_many ? " is given more than once" : " needs a value");
 }
 
+/// A flag with another value: the values of other options are checked before they are converted.
 std::string not_converted(const std::string& text) {
   const std::string start = "Could not convert: ";
   const std::size_t equals = text.find(" = ");
   if (!text.starts_with(start) || equals == text.npos) return text;
-  return fmt::format("{}: '{}' is not a number, or is out of range", text.substr(start.size(), equals - start.size()),
+  return fmt::format("{}: '{}' is not one of true, false", text.substr(start.size(), equals - start.size()),
                      text.substr(equals + 3));
 }
 
 }  // namespace
 
-const CLI::App& named_command(const CLI::App& program) {
-  const CLI::App* at = &program;
-  while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
-  return *at;
-}
-
-std::string usage_message(const CLI::App& program, const CLI::ParseError& error) {
-  const CLI::App& command = named_command(program);
-  std::string text = error.what();
-  std::vector<std::string> words = command.remaining();
-  if (words.empty()) words = program.remaining(true);
-  // Unexpected words are reported as errors of their command, whichever of these errors CLI11 throws.
-  switch (const auto kind = static_cast<CLI::ExitCodes>(error.get_exit_code())) {
-    case CLI::ExitCodes::ExtrasError:
-    case CLI::ExitCodes::RequiredError:
-      if (!words.empty()) return unexpected(describe(program), describe(command), word_to_name(words));
-      return kind == CLI::ExitCodes::RequiredError ? replaced(text, "A subcommand", "a command") : text;
+std::string option_message(const CLI::ParseError& error) {
+  const std::string text = error.what();
+  switch (static_cast<CLI::ExitCodes>(error.get_exit_code())) {
     case CLI::ExitCodes::ArgumentMismatch:
       return mismatch(text);
     case CLI::ExitCodes::ConversionError:
@@ -141,6 +128,28 @@ std::string usage_message(const CLI::App& program, const CLI::ParseError& error)
       return replaced(text, " requires ", " needs ");
     default:
       return text;
+  }
+}
+
+const CLI::App& named_command(const CLI::App& program) {
+  const CLI::App* at = &program;
+  while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
+  return *at;
+}
+
+std::string usage_message(const CLI::App& program, const CLI::ParseError& error) {
+  const CLI::App& command = named_command(program);
+  const std::string text = error.what();
+  std::vector<std::string> words = command.remaining();
+  if (words.empty()) words = program.remaining(true);
+  // Unexpected words are reported as errors of their command, whichever of these errors CLI11 throws.
+  switch (const auto kind = static_cast<CLI::ExitCodes>(error.get_exit_code())) {
+    case CLI::ExitCodes::ExtrasError:
+    case CLI::ExitCodes::RequiredError:
+      if (!words.empty()) return unexpected(describe(program), describe(command), word_to_name(words));
+      return kind == CLI::ExitCodes::RequiredError ? replaced(text, "A subcommand", "a command") : text;
+    default:
+      return option_message(error);
   }
 }
 
