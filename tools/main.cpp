@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <exception>
 #include <initializer_list>
-#include <iostream>
 #include <new>
+#include <sstream>
 #include <thread>
 
 #include "quern/api/error.hpp"
@@ -51,11 +51,6 @@ int report_memory_failure() {
 }
 
 int report_usage(const CLI::App& program, const CLI::ParseError& error) {
-  if (error.get_exit_code() == 0) {  // --help, --version
-    program.exit(error);
-    std::cout.flush();
-    return std::cout ? 0 : report_failure("can't write standard output");
-  }
   print_message(fmt::format("quern: error: {}\nSee: {} --help\n", usage_message(program, error),
                             describe(named_command(program)).full_name()));
   return wrong_usage;
@@ -71,6 +66,18 @@ void add_group(CLI::App& program, const char* name, const char* summary, std::in
   CLI::App* group = program.add_subcommand(name, summary);
   group->require_subcommand(1);
   for (const AddCommand add : commands) add(*group);
+}
+
+/// Parses a command line and runs its command, or prints the help or version that it asks for; without any word, help.
+void parse(CLI::App& program, int argc, char** argv) {
+  if (argc < 2) return print(program.help());
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::Success& asked) {
+    std::ostringstream text;
+    program.exit(asked, text);
+    print(text.str());
+  }
 }
 
 /// Takes as many open files as the system allows: some commands read a thousand splits at once.
@@ -126,7 +133,7 @@ int main(int argc, char** argv) {
             {{"quern index corpus.warc.gz -o my.quern"}, {"quern query my.quern --query \"water mill\""}});
   program.parse_complete_callback([&program] { refuse_overwritten_inputs(named_command(program)); });
   try {
-    program.parse(argc, argv);
+    parse(program, argc, argv);
     flush_output();
     return 0;
   } catch (const CLI::ParseError& error) {

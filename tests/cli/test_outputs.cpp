@@ -163,6 +163,8 @@ TEST_CASE("A closed pipe for messages or results leaves no unfinished output", "
   const std::string quern = QUERN_EXECUTABLE;
   CHECK(in_bash(quern + " index " + folder.path("corpus") + " -o " + index + " 2> >(exit)") == 0);
   CHECK(run_quern({"verify", index}).exit_status == 0);
+  for (const char* text : {" query --help", " --version", " help query", " completion bash"})
+    CHECK(in_bash(quern + text + " 2>&1 | true; exit ${PIPESTATUS[0]}") == 128 + SIGPIPE);
   // The results of a single query don't fill a pipe; those of many do.
   std::string queries;
   for (int i = 0; i < 20000; ++i) queries += std::to_string(i) + ":mill\n";

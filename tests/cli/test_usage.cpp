@@ -147,8 +147,9 @@ TEST_CASE("wrong usage exits with status 2 and says what is wrong", "[cli]") {
     const char* message;
   };
   const std::vector<Case> cases = {
-      {{}, "a command is required"},
+      {{"bench"}, "a command is required"},
       {{"grind"}, "unknown command 'grind'"},
+      {{"search"}, "unknown command 'search'; did you mean query?"},
       {{"quary"}, "did you mean query?"},
       {{"bench", "grind"}, "unknown command 'grind'"},
       {{"bench", "gpu"}, "quern bench gpu --help"},

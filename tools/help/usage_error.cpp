@@ -21,6 +21,11 @@ constexpr Reason reasons[] = {{"query", "--stemmer", analyzer_of_index},
                               {"build", "--stemmer", "the collection's terms are those of quern parse"},
                               {"build", "--stopwords", "the collection's terms are those of quern parse"}};
 
+/// What users of other programs may call a command.
+constexpr std::pair<const char*, const char*> other_names[] = {{"search", "query"},  {"retrieve", "query"},
+                                                               {"evaluate", "eval"}, {"show", "inspect"},
+                                                               {"info", "inspect"},  {"check", "verify"}};
+
 /// Insertions, deletions and exchanges of letters between two names (Levenshtein).
 std::size_t edit_distance(const std::string& a, const std::string& b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -38,6 +43,9 @@ std::size_t edit_distance(const std::string& a, const std::string& b) {
 
 /// "; did you mean NAME?", or nothing if no name is similar.
 std::string nearest_of(const std::vector<std::string>& names, const std::string& wrong) {
+  for (const auto& [other, name] : other_names)
+    if (wrong == other && std::find(names.begin(), names.end(), name) != names.end())
+      return fmt::format("; did you mean {}?", name);
   std::size_t smallest = 3;
   std::string nearest;
   for (const std::string& name : names) {
