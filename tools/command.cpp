@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 
 #include "quern/io/atomic_output.hpp"
 
@@ -156,6 +157,12 @@ void take_settings(CLI::App& settings, const std::string& option, const CLI::res
   }
 }
 
+/// The settings of options that add_settings_option() added.
+std::map<const CLI::Option*, std::shared_ptr<CLI::App>>& all_settings() {
+  static std::map<const CLI::Option*, std::shared_ptr<CLI::App>> settings;
+  return settings;
+}
+
 }  // namespace
 
 void add_settings_option(CLI::App& command, const std::string& option, const std::string& help,
@@ -169,11 +176,12 @@ void add_settings_option(CLI::App& command, const std::string& option, const std
     take_settings(*settings, option, values);
     return true;
   };
-  add_option(command, option, take, "KEY=VALUE", text)
-      ->type_size(1)
-      ->expected(1, CLI::detail::expected_max_vector_size)
-      ->delimiter(',')
-      ->allow_extra_args(false);
+  CLI::Option* const added = add_option(command, option, take, "KEY=VALUE", text)
+                                 ->type_size(1)
+                                 ->expected(1, CLI::detail::expected_max_vector_size)
+                                 ->delimiter(',')
+                                 ->allow_extra_args(false);
+  all_settings().emplace(added, settings);
 }
 
 CLI::Validator size_validator(std::uint64_t min, std::uint64_t max) {
@@ -235,8 +243,42 @@ void flush_output() {
   if (std::fflush(stdout) != 0) fail_to_print();
 }
 
+namespace {
+
+const CLI::App* named_program = nullptr;
+
+bool has_option(const CLI::App& command, const std::string& option) {
+  return command.get_option_no_throw(option) != nullptr;
+}
+
+/// What serves a command that lacks an option which a message names.
+constexpr std::pair<const char*, const char*> instead_of[] = {{"--device", "quern query --device"},
+                                                              {"--memory", "QUERN_MEMORY"},
+                                                              {"--threads", "QUERN_THREADS"},
+                                                              {"--tmp", "QUERN_TMP"}};
+
+/// An option that the message of a command names: its own, a setting of one of its own, or what serves instead.
+std::string own_option_text(const CLI::App& program, std::string_view name) {
+  const std::string option = fmt::format("--{}", name);
+  const CLI::App& command = named_command(program);
+  if (has_option(command, option)) return option;
+  for (const CLI::Option* const own : command.get_options())
+    if (const auto settings = all_settings().find(own); settings != all_settings().end())
+      if (has_option(*settings->second, option)) return fmt::format("{} {}", own->get_name(), name);
+  for (const auto& [lacked, instead] : instead_of)
+    if (option == lacked) return instead;
+  return option;
+}
+
 std::string option_text(std::string_view command, std::string_view name) {
-  return command.empty() ? fmt::format("--{}", name) : fmt::format("quern {} --{}", command, name);
+  return command.empty() ? own_option_text(*named_program, name) : fmt::format("quern {} --{}", command, name);
+}
+
+}  // namespace
+
+void spell_options_of(const CLI::App& program) {
+  named_program = &program;
+  api::set_option_spelling(option_text);
 }
 
 void print_message(std::string_view text) {

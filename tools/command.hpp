@@ -317,8 +317,9 @@ void print(std::string_view text);
 void print_json(const Json& json);
 /// Makes sure that all of stdout is written; throws IoError.
 void flush_output();
-/// An option as the command line has it: --gpu-memory, quern index --forward.
-std::string option_text(std::string_view command, std::string_view name);
+/// From then on, has messages name options as the command line that `program` parses has them: --gpu-memory,
+/// quern index --forward, --gpu-options list-buffer. It must outlive all messages.
+void spell_options_of(const CLI::App& program);
 /// Writes a message to stderr, with its options spelled as on the command line; what can't be written (a full disk, a
 /// closed terminal) is lost, and changes nothing else.
 void print_message(std::string_view text);

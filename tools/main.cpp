@@ -116,7 +116,6 @@ int main(int argc, char** argv) {
   } catch (const IoError& error) {
     return report_failure(error.what());
   }
-  api::set_option_spelling(option_text);
   tune_allocator();
   raise_open_files();
   CLI::App program("Build block-max inverted indexes and answer top-k queries over them", "quern");
@@ -132,6 +131,7 @@ int main(int argc, char** argv) {
              "See quern COMMAND --help for the options and examples of a command."},
             {{"quern index corpus.warc.gz -o my.quern"}, {"quern query my.quern --query \"water mill\""}});
   program.parse_complete_callback([&program] { refuse_overwritten_inputs(named_command(program)); });
+  spell_options_of(program);
   try {
     parse(program, argc, argv);
     flush_output();

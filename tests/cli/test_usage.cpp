@@ -116,6 +116,30 @@ TEST_CASE("help shows at most 20 options under headings, and says where the othe
   }
 }
 
+TEST_CASE("without any word, the program prints its help", "[cli][help]") {
+  const RunOutcome outcome = run_quern({});
+  CHECK(outcome.exit_status == 0);
+  CHECK(outcome.err.empty());
+  CHECK(outcome.out == run_quern({"--help"}).out);
+}
+
+TEST_CASE("messages name options that their command has, and else what serves instead", "[cli]") {
+  const TemporaryFolder folder;
+  const std::string index = folder.path("index"), log = folder.write("log", "mill\n");
+  REQUIRE(run_quern({"index", folder.write("corpus.jsonl", small_jsonl), "-o", index}).exit_status == 0);
+  Surroundings no_gpu;
+  no_gpu.variables = {{"CUDA_VISIBLE_DEVICES", ""}};
+  const auto message = [&](CommandLine words) {
+    words.insert(words.end(), {index, "-q", log});
+    return run_quern(words, no_gpu).err;
+  };
+  CHECK(contains(message({"query", "--device", "gpu"}), "use --device cpu"));
+  CHECK(contains(message({"bench", "gpu"}), "use quern query --device cpu"));
+  CHECK(contains(message({"bench", "gpu", "--times", folder.path("times")}), "use quern query --device cpu"));
+  CHECK(contains(message({"plan", "--gpu-memory", "1M", "-o", folder.path("plan")}),
+                 "raise --gpu-memory, or use quern query --device cpu"));
+}
+
 TEST_CASE("help is folded at the width of the terminal, 80 columns if it is unknown", "[cli][help]") {
   for (CommandLine command : all_commands()) {
     INFO(command.back());
