@@ -2,6 +2,7 @@
 
 #include <tbb/global_control.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -219,6 +220,15 @@ void require_one_of(CLI::App& command, CLI::Option* a, CLI::Option* b) {
   command.parse_complete_callback([a, b] {
     if (a->empty() && b->empty()) throw CLI::RequiredError(a->get_name() + " or " + b->get_name());
   });
+}
+
+void exclude_others(CLI::App& command, const std::string& name, std::vector<std::string> kept) {
+  kept.insert(kept.end(),
+              {name, "--help", "--help-all", "--json", "--quiet", "--threads", "--memory", "--tmp", "INDEX"});
+  CLI::Option* const option = command.get_option(name);
+  for (CLI::Option* const other : command.get_options({}))
+    if (std::ranges::none_of(kept, [&](const std::string& one) { return other->check_name(one); }))
+      option->excludes(other);
 }
 
 std::string joined(const std::vector<std::string>& names) { return fmt::format("{}", fmt::join(names, ", ")); }

@@ -220,6 +220,9 @@ CLI::Validator block_size_validator();
 CLI::Option* add_block_size_option(CLI::App& command, unsigned& block_size, const std::string& help);
 /// Has a command take exactly one of its options `a` and `b`; else it is a usage error.
 void require_one_of(CLI::App& command, CLI::Option* a, CLI::Option* b);
+/// Has the option of this name, whose work is another than the command's, exclude all options but `kept`, --json and
+/// those that all work has.
+void exclude_others(CLI::App& command, const std::string& name, std::vector<std::string> kept);
 /// To be thrown for command lines that are wrong as a whole; takes what fmt::format() takes.
 template <class... Values>
 CLI::ValidationError usage_error(fmt::format_string<const Values&...> text, const Values&... values) {

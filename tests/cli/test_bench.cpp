@@ -35,6 +35,13 @@ TEST_CASE("bench gpu-decode groups lists by length, with one of the known groupi
       run_quern({"bench", "gpu-decode", "nowhere.quern", "--lengths", "doubling", "--least-postings", "5"});
   CHECK(both.exit_status != 0);
   CHECK(contains(both.err, "--least-postings"));
+  for (const CommandLine& ignored :
+       {CommandLine{"--lookups", "100", "--lengths", "doubling"}, {"x", "--longer", "2"}}) {
+    CommandLine words = {"bench", "gpu-decode"};
+    words.insert(words.end(), ignored.begin(), ignored.end());
+    CHECK(run_quern(words).exit_status == 2);
+  }
+  CHECK(contains(run_quern({"bench", "codec", "x", "--seed", "2"}).err, "--seed needs --synthetic"));
 }
 
 TEST_CASE("bench pagerank accepts --docs only with --links", "[cli][measure]") {
@@ -65,26 +72,6 @@ TEST_CASE("bench intersect refuses queries without a posting", "[cli][measure]")
   CHECK(contains(nothing.err, "none of the 1 queries has all of its terms"));
   const RunOutcome some = run_quern({"bench", "intersect", folder.path("index"), "--query", "mill", "--repeats", "1"});
   CHECK(some.exit_status == 0);
-}
-
-TEST_CASE("bench gpu-cache --replay has a row for each memory, batch and cache", "[cli][measure]") {
-  const SampleIndexes indexes;
-  const RunOutcome outcome = run_quern({"bench", "gpu-cache", indexes.newpfd, "-q", sample_folder + "/topics.txt",
-                                        "--replay", "--memories", "20%,100%", "--batches", "1,4", "--json", "--quiet"});
-  INFO(outcome.err);
-  REQUIRE(outcome.exit_status == 0);
-  const auto json = outcome.json();
-  check_environment(json["environment"]);
-  REQUIRE(json["replays"].size() == 2 * 2 * 3);
-  for (const auto& row : json["replays"]) {
-    CHECK(row["copied_bytes"] <= row["needed_bytes"]);
-    // Without resident lists, all are copied, but those of another batch in flight; with memory for all, each once.
-    if (row["cache"] == "none" && row["batch"] == 1) CHECK(row["copied_bytes"] == row["needed_bytes"]);
-    if (row["memory"] == "100%") CHECK(row["evicted"] == 0);
-  }
-  const RunOutcome nothing = run_quern({"bench", "gpu-cache", indexes.newpfd, "--replay", "--query", "zzunknown"});
-  CHECK(nothing.exit_status == 1);
-  CHECK(contains(nothing.err, "none of the 1 queries has all of its terms"));
 }
 
 TEST_CASE("benchmarks of GPUs say that there is none", "[cli][measure]") {
@@ -158,42 +145,6 @@ TEST_CASE("bench query --visits counts what queries read before they end early",
   const RunOutcome late = run_quern({"bench", "query", plain.newpfd, "--query", "mill", "--visits"});
   CHECK(late.exit_status == 1);
   CHECK(contains(late.err, "has no PageRank"));
-}
-
-TEST_CASE("bench gpu-cache needs a GPU, and knows wrong values", "[cli][measure]") {
-  const SampleIndexes indexes;
-  Surroundings no_gpu;
-  no_gpu.variables = {{"CUDA_VISIBLE_DEVICES", ""}};
-  const TemporaryFolder folder;
-  const auto bench = [&](const CommandLine& options) {
-    CommandLine words = {"bench",
-                         "gpu-cache",
-                         indexes.newpfd,
-                         "--train",
-                         sample_folder + "/query_log.txt",
-                         "-q",
-                         sample_folder + "/topics.txt"};
-    words.insert(words.end(), options.begin(), options.end());
-    return run_quern(words, no_gpu);
-  };
-  const RunOutcome without =
-      bench({"--points", folder.path("points"), "--idf", "robertson", "--list-buffers", "1M,5%"});
-  CHECK(without.exit_status == 1);
-  CHECK(without.out.empty());
-  CHECK(contains(without.err, "--device cpu"));
-  CHECK_FALSE(std::filesystem::exists(folder.path("points")));
-  for (const CommandLine& wrong : {CommandLine{"--part", "all"},
-                                   {"--memories", "much"},
-                                   {"--list-buffers", "much"},
-                                   {"--policies", "best"},
-                                   {"--batches", "0"},
-                                   {"--lambdas", "2"},
-                                   {"--ks", "0"},
-                                   {"--limits", "-5"},
-                                   {"--gpu-options", "strategy=wang", "-a", "or"}}) {
-    INFO(wrong.front() << " " << wrong.back());
-    CHECK(bench(wrong).exit_status == 2);
-  }
 }
 
 TEST_CASE("bench query measures algorithms, k and indexes in one run", "[cli][measure]") {

@@ -191,6 +191,11 @@ TEST_CASE("bad logs, budgets and lambdas are refused with different messages", "
   CHECK(run_quern({"plan", pages.index, "-q", empty, "--budget", "1M", "-o", pages.folder.path("p")}).exit_status == 1);
   CHECK(pages.simulate({}).exit_status == 2);
   CHECK(pages.simulate({"--train", pages.log, "--plan", "x"}).exit_status == 2);
+  for (const Arguments& own : {Arguments{"--budget", "5%"}, {"--policy", "qtf"}, {"-k", "5"}, {"--round", "512"}}) {
+    const RunOutcome refused = pages.simulate({"--plan", "x", own.front(), own.back()});
+    CHECK(refused.exit_status == 2);
+    CHECK(contains(refused.err, "--plan can't be combined with " + own.front()));
+  }
 }
 
 TEST_CASE("a sweep is printed as a table, as CSV and as JSON", "[cli][cache]") {

@@ -151,8 +151,9 @@ void add_codec_bench(CLI::App& bench) {
       add_bench<BenchCodecArguments>(bench, "codec", "Measure the speed and compression of codecs", run);
   CLI::Option* index =
       add_input_option(command, "INDEX", arguments.index, "", "The index whose lists to encode and decode");
-  command.add_flag("--synthetic", arguments.synthetic, "Use synthetic lists of clustered documents instead")
-      ->excludes(index);
+  CLI::Option* synthetic =
+      command.add_flag("--synthetic", arguments.synthetic, "Use synthetic lists of clustered documents instead")
+          ->excludes(index);
   add_name_option(command, "--codec", arguments.codecs, all_codecs(), "Codecs (default: all)");
   add_option(command, "--block-size", arguments.block_sizes, "N", "Postings per block (default: 128,256)")
       ->check(block_size_validator())
@@ -167,7 +168,8 @@ void add_codec_bench(CLI::App& bench) {
                     "Maximum postings to measure for each group of lengths", 1, 1'000'000'000);
   add_number_option(command, "--mean-gap", arguments.mean_gap, "X", "Mean gap between docIDs in synthetic lists", 0.0,
                     1e6);
-  add_number_option(command, "--seed", arguments.seed, "N", "Seed of synthetic lists");
+  add_number_option(command, "--seed", arguments.seed, "N", "Seed of synthetic lists")->needs(synthetic);
+  command.get_option("--mean-gap")->needs(synthetic);
   add_repeats_option(command, arguments.repeats, "Repetitions; the median time counts");
   set_notes(command, {},
             {{"quern bench codec my.quern --block-size 128,256"},
@@ -270,6 +272,8 @@ void add_gpu_decode_bench(CLI::App& bench) {
                     "With --lookups: how many times longer the searched list is; a row for each", 1u, 1000u);
   add_gpu_option(command, arguments.bench.gpu);
   add_repeats_option(command, arguments.bench.repeats, "Passes; the median time counts");
+  exclude_others(command, "--lookups", {"--longer", "--gpu", "--repeats"});
+  command.get_option("--longer")->needs("--lookups");
   set_notes(command,
             {"The output is compared with the CPU's before anything is measured. All lists of a group are decoded "
              "together, and some of them one at a time, with a launch each. Lists of a single block are skipped."},

@@ -248,6 +248,9 @@ void add_gpu_cache_bench(CLI::App& bench) {
   add_gpu_option(command, arguments.gpu.gpu.gpu);
   add_repeats_option(command, arguments.gpu.repeats, "Passes; the median time counts");
   add_resource_options(command, arguments.common);
+  exclude_others(command, "--replay",
+                 {"--query", "--queries", "--queries-format", "--id-field", "--text-field", "--query-scale",
+                  "--memories", "--batches"});
   set_notes(
       command,
       {"The model of Wang et al., section 4.2.1, predicts 1 / (c(n) + t(S_b) dq(S_c)) queries per second; the model "

@@ -326,6 +326,9 @@ void add_query_bench(CLI::App& bench) {
   add_number_option(command, "--warm-up", arguments.warm_up, "N", "Passes over all queries before measuring", 0u,
                     1000u);
   add_times_options(command, arguments.times);
+  exclude_others(command, "--visits",
+                 {"--query", "--queries", "--queries-format", "--id-field", "--text-field", "--queries-limit", "-k",
+                  "--idf", "--alpha"});
   set_notes(command,
             {"All answers are compared before anything is measured; a wrong one stops the run. Times are those of one "
              "thread; with -j above 1, batches are measured too, on one thread and on all. Shares exceed 100 % if an "

@@ -251,6 +251,8 @@ void add_cache_simulation(CLI::App& simulate) {
   command.add_flag("--json", arguments.common.json, "Print figures as JSON");
   add_common_options(command, arguments.common);
   add_resource_options(command, arguments.common);
+  exclude_others(command, "--plan",
+                 {"--queries", "--queries-format", "--id-field", "--text-field", "--batch", "--link", "--csv"});
   set_notes(
       command,
       {"A list without a cached part is transferred whole. If a query does not end within the cached blocks of its "
