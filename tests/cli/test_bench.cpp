@@ -161,6 +161,7 @@ TEST_CASE("bench query measures algorithms, k and indexes in one run", "[cli][me
   REQUIRE(json["indexes"].size() == 2);
   CHECK(json["indexes"][1]["codec"] == "rice");
   REQUIRE(json["results"].size() == 12);
+  CHECK(json["results"][0]["idf"] == "lucene");
   std::size_t place = 0;
   for (const auto& index : json["indexes"])
     for (const int k : {3, 10})

@@ -34,6 +34,12 @@ struct ScoredSample {
     arguments.insert(arguments.end(), options.begin(), options.end());
     return run_quern(arguments);
   }
+  /// The figures of a plan.
+  nlohmann::json simulated(const std::string& name, const Arguments& options = {}) const {
+    Arguments arguments = {"--plan", folder.path(name), "--json"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    return simulate(arguments).json()["results"][0];
+  }
 };
 
 }  // namespace
@@ -55,13 +61,17 @@ TEST_CASE("a plan stays within its budget, is reproducible, and can be verified 
     REQUIRE(pages.plan(name + "2", {"--policy", name, "--budget", std::to_string(budget), "-j", "1"}).exit_status == 0);
     CHECK(read_file(pages.folder.path(name)) == read_file(pages.folder.path(name + "2")));
     CHECK(run_quern({"verify", pages.folder.path(name)}).exit_status == 0);
-    const RunOutcome simulated = pages.simulate({"--plan", pages.folder.path(name), "--json"});
-    REQUIRE(simulated.exit_status == 0);
-    CHECK(simulated.json()["hit_rate"].get<double>() > 0);
+    const RunOutcome outcome = pages.simulate({"--plan", pages.folder.path(name), "--json"});
+    REQUIRE(outcome.exit_status == 0);
+    const auto simulated = outcome.json();
+    CHECK(simulated["bench"] == "cache");  // what scripts/plot reads
+    CHECK(simulated["idf"] == "lucene");
+    REQUIRE(simulated["results"].size() == 1);
+    CHECK(simulated["results"][0]["hit_rate"].get<double>() > 0);
     // A sweep with the same settings gives the same figures.
     const RunOutcome swept = pages.simulate({"--train", pages.log, "--policy", name, "--budget", "20%", "--json"});
     REQUIRE(swept.exit_status == 0);
-    CHECK(swept.json()["results"][0] == simulated.json());
+    CHECK(swept.json()["results"] == simulated["results"]);
   }
 }
 
@@ -71,14 +81,14 @@ TEST_CASE("a budget of everything caches everything, and no budget nothing", "[c
   REQUIRE(all.exit_status == 0);
   CHECK(all.json()["cached_bytes"] < all.json()["index_bytes"]);  // lists of one block are not kept
   CHECK(contains(all.err, "holds all lists that are longer than a block"));
-  const auto served = pages.simulate({"--plan", pages.folder.path("all"), "--json"}).json();
+  const auto served = pages.simulated("all");
   CHECK(served["hit_rate"] == 1);
   CHECK(served["block_hit_rate"] == 1);
   CHECK(served["served_queries"] == served["queries"]);
   CHECK(served["post_processed_queries"] == 0);
   CHECK(served["transfer_bytes_per_query"] == 0);
   REQUIRE(pages.plan("none", {"--budget", "0"}).json()["cached_lists"] == 0);
-  const auto moved = pages.simulate({"--plan", pages.folder.path("none"), "--json"}).json();
+  const auto moved = pages.simulated("none");
   CHECK(moved["hit_rate"] == 0);
   CHECK(moved["transfer_bytes_per_query"].get<double>() > 0);
 }
@@ -225,7 +235,8 @@ TEST_CASE("a link's speed determines the transfer time of a simulated cache", "[
     all.insert(all.end(), more.begin(), more.end());
     return pages.simulate(all);
   };
-  const auto plain = with({"--json"}).json(), linked = with({"--link", "0.5", "--json"}).json();
+  const auto plain = pages.simulated("plan", {"--batch", "32"});
+  const auto linked = pages.simulated("plan", {"--batch", "32", "--link", "0.5"});
   const auto per_batch = plain["transfer_bytes_per_batch"].get<double>(), batches = plain["batches"].get<double>();
   REQUIRE(per_batch > 0);
   CHECK_FALSE(plain.contains("transfer_us_per_batch"));
@@ -240,9 +251,9 @@ TEST_CASE("a link's speed determines the transfer time of a simulated cache", "[
   for (const char* wrong : {"0", "-1", "fast", "inf"}) CHECK(with({"--link", wrong}).exit_status == 2);
   // Nothing to transfer: no limit.
   REQUIRE(pages.plan("all", {"--budget", "100%"}).exit_status == 0);
-  const RunOutcome none = pages.simulate({"--plan", pages.folder.path("all"), "--link", "1", "--json"});
-  CHECK(none.json()["transfer_us_per_batch"] == 0);
-  CHECK(none.json()["most_queries_per_second"].is_null());
+  const auto none = pages.simulated("all", {"--link", "1"});
+  CHECK(none["transfer_us_per_batch"] == 0);
+  CHECK(none["most_queries_per_second"].is_null());
 }
 
 TEST_CASE("the best split of memory is computed from measured points", "[cli][cache]") {

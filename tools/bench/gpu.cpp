@@ -173,6 +173,7 @@ void run(const BenchGpuArguments& arguments) {
   BenchReport report("gpu", arguments.common);
   report.json["index"] = index_json(index);
   report.json["scores"] = name_of_value(scores_names, arguments.scoring.scores);
+  report.json["idf"] = name_of_value(idf_names, arguments.scoring.idf);
   for (const GpuInfo& gpu : list_gpus()) report.json["gpus"].push_back(gpu.name);
   const auto measured = measure_gpu(engine, read.views(), strategies, algorithms, options, *resources.progress);
   for (const GpuBenchFigures& figures : measured) {

@@ -113,6 +113,7 @@ void measure(BenchGpuCacheArguments arguments) {
                       {"algorithm", arguments.algorithm},
                       {"strategy", arguments.strategy},
                       {"scores", name_of_value(scores_names, arguments.scoring.scores)},
+                      {"idf", name_of_value(idf_names, arguments.scoring.idf)},
                       {"queries", subject.queries()},
                       {"left_out_queries", queries.size() - subject.queries()}});
   report.json.update(cache_bench_json(figures, arguments.grid));

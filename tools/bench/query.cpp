@@ -37,6 +37,7 @@ struct ScoredIndex {
 
   bool with_pagerank() const { return engine.options().scorer == Scorer::bm25_pagerank; }
   std::string scores_name() const { return std::string(name_of_value(scores_names, engine.options().scores)); }
+  std::string idf_name() const { return std::string(name_of_value(idf_names, engine.options().idf)); }
   std::string scorer_name() const { return std::string(name_of_value(scorer_names, engine.options().scorer)); }
   /// Indexes of one family must give equal results: they have equal documents, orders and scores.
   std::string family() const {
@@ -151,7 +152,8 @@ Row row_of(const QueryFigures& figures, const QueryFigures& baseline, const Scor
   Json batches = Json::array(), by_length = Json::array();
   Row row = {{"index", scored.index.name()},   {"algorithm", figures.set_up.algorithm->name, "algorithm"},
              {"k", figures.set_up.k},          {"scores", scored.scores_name()},
-             {"scorer", scored.scorer_name()}, {"queries", figures.queries}};
+             {"scorer", scored.scorer_name()}, {"idf", scored.idf_name()},
+             {"queries", figures.queries}};
   append(row, time_figures(times, {"mean us", "p50", "p90", "p95", "p99", "p99.9"}));
   append(row,
          {{"queries_per_second", figures.queries_per_second(), "queries/s", "{:.0f}"},
@@ -220,7 +222,8 @@ const QueryFigures& baseline_of(std::span<const QueryFigures> table) {
 }
 
 /// Percentages read: of the shortest list (mean over queries, and of all postings), of all lists, and of blocks.
-Row visits_row(const IndexReader& index, const TerminationFigures& figures) {
+Row visits_row(const QueryEngine& engine, const TerminationFigures& figures) {
+  const IndexReader& index = engine.index();
   const DocumentScoreSettings& scores = *index.manifest().scores;
   const QueryStatistics& counts = figures.counts;
   const ListDepth& shortest = counts.depths.front();
@@ -230,6 +233,7 @@ Row visits_row(const IndexReader& index, const TerminationFigures& figures) {
           {"pagerank_scale", name_of_value(pagerank_scales, scores.pagerank_scale), "scale"},
           {"alpha", scores.alpha, "alpha"},
           {"k", figures.k, "k"},
+          {"idf", name_of_value(idf_names, engine.options().idf)},
           {"queries", figures.queries, "queries"},
           {"stopped_early", counts.stopped_early},
           {"", ratio(counts.stopped_early, figures.queries), "stopped", "{:.1f} %", 100},
@@ -262,7 +266,7 @@ void count_visits(const BenchQueryArguments& arguments, const Resources& resourc
     if (!engine.ends_early()) throw InvalidArgument("{}: early termination is off: {}", path, engine.why_not_early());
     report.json["indexes"].push_back(index_json(index));
     for (const std::size_t k : arguments.ks) {
-      report.add("visits", visits_row(index, measure_termination(engine, texts, k, resources)));
+      report.add("visits", visits_row(engine, measure_termination(engine, texts, k, resources)));
       report.print_table();
     }
   }

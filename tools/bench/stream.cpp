@@ -261,6 +261,8 @@ void run(const BenchStreamArguments& arguments) {
   report.json.update({{"index", index_json(bench.index())},
                       {"algorithm", arguments.algorithm},
                       {"k", arguments.k},
+                      {"scores", name_of_value(scores_names, arguments.scoring.scores)},
+                      {"idf", name_of_value(idf_names, arguments.scoring.idf)},
                       {"deadline_ms", arguments.deadline_ms},
                       {"max_batch", arguments.stream.max_batch},
                       {"streams", Json::array()},

@@ -181,9 +181,16 @@ void print_csv(const std::vector<Row>& rows) {
   }
 }
 
-/// Prints a table or --csv.
-void print_rows(const SimulateCacheArguments& arguments, const std::vector<Row>& rows) {
+/// Prints a table, --csv or --json.
+void report(const SimulateCacheArguments& arguments, const IndexReader& index, std::string_view idf,
+            const std::vector<Row>& rows) {
   if (arguments.csv) return print_csv(rows);
+  if (arguments.common.json) {
+    Json json = {
+        {"bench", "cache"}, {"environment", describe_environment()}, {"indexes", {index_json(index)}}, {"idf", idf}};
+    for (const Row& row : rows) json["results"].push_back(to_json(row));
+    return print_json(json);
+  }
   FigureTable table;
   for (const Row& row : rows) table.add(row);
   print(table.take_text());
@@ -201,8 +208,8 @@ void run(const SimulateCacheArguments& arguments) {
     const CachePlan plan = PlanReader::open(arguments.plan).load_for(index);
     LogQueries queries(index.manifest().analyzer, resources, query_kind(arguments.layout.format));
     read_log(queries);
-    const Row row = row_of(simulate_plan(plan, index, queries, arguments.batch, resources), arguments.link);
-    return arguments.common.json ? print_json(to_json(row)) : print_rows(arguments, {row});
+    return report(arguments, index, plan.manifest.idf,
+                  {row_of(simulate_plan(plan, index, queries, arguments.batch, resources), arguments.link)});
   }
   const QueryEngine engine(index, api::scoring_options(arguments.cache, index), resources.threads,
                            memory_of_log_queries(resources));
@@ -210,10 +217,7 @@ void run(const SimulateCacheArguments& arguments) {
   std::vector<Row> rows;
   for (const SimulatedCache& simulated : sweep(arguments, engine, read_log, resources))
     rows.push_back(row_of(simulated, arguments.link));
-  if (arguments.csv || !arguments.common.json) return print_rows(arguments, rows);
-  Json json = {{"bench", "cache"}, {"environment", describe_environment()}, {"indexes", {index_json(index)}}};
-  for (const Row& row : rows) json["results"].push_back(to_json(row));
-  print_json(json);
+  report(arguments, index, name_of_value(idf_names, engine.options().idf), rows);
 }
 
 }  // namespace
