@@ -295,6 +295,7 @@ std::string_view likely_kind(const LineColumns& line) {
     return "judgements of NTCIR; make \"qid 0 docno relevance\" of \"qid docno Lrelevance\"";
   if (line.count == 4 && !line.text[3].starts_with('#'))
     return "judgements whose relevance is not a decimal number; make whole numbers of it";
+  if (line.count == 2) return "relevant documents without their relevance; make \"qid 0 docno 1\" of each line";
   if (line.count == 3 && has_whole_third)
     return "a run of MS MARCO, \"qid docno rank\", or judgements of BEIR without their heading "
            "\"query-id corpus-id score\"";
@@ -324,6 +325,24 @@ RunLineText read_run_line(std::string_view line, std::string_view name, std::uin
   if (!parse_number(without_plus(rank), entry.rank) || entry.rank != std::floor(entry.rank))
     fail_at_line(name, number, "the fourth column, the rank, is not a whole number");
   if (!read_score(score, entry)) fail_at_line(name, number, "the fifth column, the score, is not a number");
+  return entry;
+}
+
+/// Whether a line looks like one of MS MARCO's runs, "qid docno rank".
+bool is_ranked_line(const LineColumns& line) { return line.count == 3 && line.has_number<std::uint32_t>(2); }
+
+RunLineText read_ranked_line(std::string_view line, std::string_view name, std::uint64_t number) {
+  const LineColumns columns(line);
+  RunLineText entry;
+  std::uint32_t rank = 0;
+  if (columns.count != 3 || !parse_number(columns.text[2], rank)) refuse_columns(line, "qid docno rank", name, number);
+  if (rank == 0) fail_at_line(name, number, "the third column, the rank, is 0; ranks begin with 1");
+  entry.qid = columns.text[0];
+  entry.docno = columns.text[1];
+  entry.rank = rank;
+  entry.has_score = false;
+  entry.double_score = -entry.rank;
+  entry.score = static_cast<float>(entry.double_score);
   return entry;
 }
 
@@ -384,9 +403,14 @@ const RunFormat& run_format_named(std::string_view name) {
   return find_named(all_run_formats(), name, "output format");
 }
 
-void read_run(ByteSource& source, const std::function<void(const RunLineText&, std::uint64_t)>& visit) {
+void read_run(ByteSource& source, const std::function<void(const RunLineText&, std::uint64_t)>& visit,
+              RunScores scores) {
+  bool is_first = true;
+  auto* read_line = read_run_line;
   for_each_row(source, [&](std::string_view line, std::uint64_t number) {
-    visit(read_run_line(line, source.name(), number), number);
+    if (std::exchange(is_first, false) && scores == RunScores::or_ranks && is_ranked_line(LineColumns(line)))
+      read_line = read_ranked_line;
+    visit(read_line(line, source.name(), number), number);
   });
 }
 

@@ -60,20 +60,28 @@ std::span<const RunFormat> all_run_formats();
 /// Throws InvalidArgument, with all names, if no format has that name.
 const RunFormat& run_format_named(std::string_view name);
 
-/// A line of a TREC run, as views of the line.
+/// A line of a run, as views of the line.
 struct RunLineText {
   std::string_view qid, docno;
   double rank = 0;          ///< other programs write -1 and 1.0
+  bool has_score = true;    ///< MS MARCO's runs have only ranks: the scores are these, negated
   float score = 0;          ///< the nearest float32
   double double_score = 0;  ///< the nearest float64
   std::string_view tag;
 };
 
-/// Calls visit(line, line number) for the lines of a TREC run of any size, in file order: columns separated by white
-/// space, the second one ignored. Lines that begin with # are comments. Only one line is in memory. Throws CorruptFile,
-/// with the line and what it seems to be, if columns are missing, the rank isn't whole, the score isn't a number, or
-/// the line has more than 1 MiB.
-void read_run(ByteSource& source, const std::function<void(const RunLineText&, std::uint64_t)>& visit);
+/// Which runs a reader takes.
+enum class RunScores {
+  required,  ///< TREC runs
+  or_ranks,  ///< also those of MS MARCO, which the first line shows
+};
+
+/// Calls visit(line, line number) for the lines of a run of any size, in file order: columns separated by white space,
+/// "qid Q0 docno rank score tag", the second one ignored, or "qid docno rank". Lines that begin with # are comments.
+/// Only one line is in memory. Throws CorruptFile, with the line and what it seems to be, if columns are missing, the
+/// rank isn't whole (in MS MARCO's runs from 1 to 2^32 - 1), the score isn't a number, or the line has more than 1 MiB.
+void read_run(ByteSource& source, const std::function<void(const RunLineText&, std::uint64_t)>& visit,
+              RunScores scores = RunScores::required);
 
 // Relevance judgements; see qrels.md.
 

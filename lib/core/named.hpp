@@ -64,6 +64,9 @@ const auto& find_named(const Registry& registry, std::string_view name, std::str
     return *found;
 }
 
+/// "; did you mean NAME?", or nothing if no name is similar to `wrong`.
+std::string nearest_name(const std::vector<std::string>& names, std::string_view wrong);
+
 /// A value, usually of an enum, with its name in options and files and its description for help texts. A constexpr
 /// array of these, one per enum, is a registry too.
 template <class Value>

@@ -1,6 +1,7 @@
 #include "quern/eval/measure.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 
@@ -130,10 +131,11 @@ double log_binary_preference(const JudgedRanking& ranking, double cut) {
   return bounded_log(binary_preference(ranking, cut));
 }
 
-double reciprocal_rank(const JudgedRanking& ranking, double) {
-  const auto first = std::find_if(ranking.results.begin(), ranking.results.end(),
-                                  [&](std::int32_t relevance) { return relevance >= ranking.level; });
-  return first == ranking.results.end() ? 0 : 1 / static_cast<double>(first - ranking.results.begin() + 1);
+double reciprocal_rank(const JudgedRanking& ranking, double cut) {
+  const auto results = first_results(ranking, cut);
+  const auto first =
+      std::find_if(results.begin(), results.end(), [&](std::int32_t relevance) { return relevance >= ranking.level; });
+  return first == results.end() ? 0 : 1 / static_cast<double>(first - results.begin() + 1);
 }
 
 double precision(const JudgedRanking& ranking, double cut) { return found_until(ranking, cut) / cut; }
@@ -266,6 +268,8 @@ constexpr Measure measure_table[] = {
     {"ndcg", "normalized discounted cumulative gain", as_mean, true, {}, normalized_gain},
     {"ndcg_cut", "ndcg_cut.K: ndcg of the first K results", as_mean, true, usual_cuts, normalized_gain},
     {"map_cut", "map_cut.K: average precision of the first K results", as_mean, true, usual_cuts, average_precision},
+    {"recip_rank_cut", "recip_rank_cut.K: recip_rank of the first K results", as_mean, true, usual_cuts,
+     reciprocal_rank},
     {"relative_P", "relative_P.K: precision by the highest possible", as_mean, true, usual_cuts, relative_precision},
     {"success", "success.K: 1 if one of the first K results is relevant", as_mean, true, success_cuts, success},
     {"set_P", "precision of all results", as_mean, true, {}, set_precision},
@@ -286,20 +290,49 @@ constexpr std::string_view default_texts[] = {
     "num_q", "num_ret", "num_rel", "num_rel_ret", "map",         "Rprec", "bpref",       "recip_rank",
     "P.5",   "P.10",    "P.20",    "recall.100",  "recall.1000", "ndcg",  "ndcg_cut.10", "ndcg_cut.20"};
 
-/// The measure named by `text` with a cut, which it stores in `cut`; null if there is none.
+/// Names that other programs and papers have for the same values, in lower case.
+constexpr std::pair<std::string_view, std::string_view> other_names[] = {
+    {"ap", "map"},           {"gmap", "gm_map"},
+    {"mrr", "recip_rank"},   {"rr", "recip_rank"},
+    {"precision", "P"},      {"r", "recall"},
+    {"r-prec", "Rprec"},     {"r-precision", "Rprec"},
+    {"rprecision", "Rprec"}, {"iprec", "iprec_at_recall"},
+    {"setp", "set_P"},       {"setr", "set_recall"},
+    {"setap", "set_map"},    {"setf", "set_F"},
+    {"numq", "num_q"},       {"numret", "num_ret"},
+    {"numrel", "num_rel"}};
+
+/// The measure that has a name in any case; null if there is none.
+const Measure* measure_called(std::string_view name) {
+  std::string lowered = ascii_lowered(name);
+  for (const auto& [other, known] : other_names)
+    if (lowered == other) lowered = ascii_lowered(known);
+  for (const Measure& measure : measure_table)
+    if (ascii_lowered(measure.name) == lowered) return &measure;
+  return nullptr;
+}
+
+/// The measure named by `text` with a cut, which it stores in `cut`; null if there is none. map.K is map_cut.K.
 const Measure* measure_with_cut(std::string_view text, std::string_view& cut) {
-  if (has_named(measure_table, text)) return nullptr;
-  const Measure* found = nullptr;
-  for (const Measure& measure : measure_table) {
-    const std::size_t size = measure.name.size();
-    const bool fits = !measure.cuts.empty() && text.starts_with(measure.name) && text.size() > size &&
-                      (text[size] == '.' || text[size] == '_');
-    if (fits && (found == nullptr || size > found->name.size())) found = &measure;
+  for (std::size_t at = text.size(); at-- > 0;) {
+    if (text[at] != '.' && text[at] != '_' && text[at] != '@') continue;
+    cut = text.substr(at + 1);
+    const Measure* measure = measure_called(text.substr(0, at));
+    if (measure == nullptr) continue;
+    if (measure->cuts.empty() && !cut.empty() && is_ascii_digit(cut.front()))
+      measure = measure_called(std::string(measure->name) + "_cut");
+    if (measure == nullptr || measure->cuts.empty()) continue;
+    if (measure->kind == CutKind::parameter && cut.starts_with("p=")) cut.remove_prefix(2);
+    return measure;
   }
-  if (found == nullptr) return nullptr;
-  cut = text.substr(found->name.size() + 1);
-  if (found->kind == CutKind::parameter && cut.starts_with("p=")) cut.remove_prefix(2);
-  return found;
+  return nullptr;
+}
+
+/// All names, and the one that was probably meant.
+[[noreturn]] void refuse_measure(std::string_view text) {
+  const std::vector<std::string> names = names_of(measure_table);
+  throw InvalidArgument("unknown measure '{}': use one of {}{}", text, fmt::join(names, ", "),
+                        nearest_name(names, ascii_lowered(text.substr(0, text.find_first_of("@.")))));
 }
 
 double read_cut(const Measure& measure, std::string_view digits, std::string_view text) {
@@ -340,12 +373,15 @@ std::string MeasureChoice::name() const {
 
 std::vector<MeasureChoice> measures_named(std::string_view text) {
   std::string_view digits;
-  const Measure* const cut_measure = measure_with_cut(text, digits);
-  if (cut_measure != nullptr) return {{cut_measure, read_cut(*cut_measure, digits, text)}};
-  const Measure& measure = find_named(measure_table, text, "measure");
-  if (measure.cuts.empty()) return {{&measure}};
+  const Measure* const measure = measure_called(text);
+  if (measure == nullptr) {
+    const Measure* const cut_measure = measure_with_cut(text, digits);
+    if (cut_measure == nullptr) refuse_measure(text);
+    return {{cut_measure, read_cut(*cut_measure, digits, text)}};
+  }
+  if (measure->cuts.empty()) return {{measure}};
   std::vector<MeasureChoice> choices;
-  for (const double cut : measure.cuts) choices.push_back({&measure, cut});
+  for (const double cut : measure->cuts) choices.push_back({measure, cut});
   return choices;
 }
 

@@ -66,9 +66,10 @@ struct MeasureChoice {
   bool operator==(const MeasureChoice&) const = default;
 };
 
-/// The measures that a text names: "map", "P.10" or "P_10"; "P" is P at all its cuts. Throws InvalidArgument
-/// for an unknown measure, listing all names, and for a cut that isn't a number from 1 to 10^9, or for ratios and
-/// parameters a decimal from 0 to 10^9.
+/// The measures that a text names: "map", "P.10", "P_10" or "P@10"; "P" is P at all its cuts. Names of other programs
+/// are known, such as "MRR@10" and "nDCG@10", in upper or lower case; see formats/queries/measures.md. Throws
+/// InvalidArgument for an unknown measure, listing all names, and for a cut that isn't a number from 1 to 10^9, or for
+/// ratios and parameters a decimal from 0 to 10^9.
 std::vector<MeasureChoice> measures_named(std::string_view text);
 /// The measures that several texts name, in order. Throws InvalidArgument like the function above, and for a measure
 /// named twice.

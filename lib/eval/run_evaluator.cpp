@@ -87,15 +87,17 @@ void RunEvaluator::add_run(ByteSource& run) {
     values.name = run.name();
     const auto file = static_cast<std::uint32_t>(runs_.size());
     LineProgress progress(*resources_.progress, values.name);
-    read_run(run, [&](const RunLineText& line, std::uint64_t number) {
+    const auto take = [&](const RunLineText& line, std::uint64_t number) {
       if (std::isnan(line.double_score))
         throw CorruptFile("{}, line {}: the score is not a number, so the result has no rank", values.name, number);
-      const bool in_float = options_.version == TrecEval::v9;
+      const bool in_float = options_.version == TrecEval::v9 && line.has_score;
       add(line.qid, line.docno, file, in_float ? static_cast<float>(line.double_score) : line.double_score, number);
       if (values.first_qid.empty()) values.first_qid = line.qid;
       values.tag = line.tag;
+      values.has_scores = line.has_score;
       progress.add();
-    });
+    };
+    read_run(run, take, RunScores::or_ranks);
     progress.finish();
   });
 }
@@ -194,6 +196,8 @@ class RunEvaluator::Join {
       values.has_results.push_back(!results_[run].empty());
       const auto ranking = judged_ranking(results_[run].ranked(evaluator_.options_.depth), judged_,
                                           evaluator_.options_.relevance_level, evaluator_.options_.version);
+      if (!values.has_scores && results_[run].has_ties())
+        throw CorruptFile("{}: query {} has two results with the same rank; number them from 1", values.name, qid_);
       for (const MeasureChoice& measure : evaluation_.measures) values.values.push_back(measure.value(ranking));
     }
   }

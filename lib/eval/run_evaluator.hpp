@@ -17,6 +17,7 @@ struct EvaluationOptions {
 struct RunValues {
   std::string name;                    ///< of the file
   std::string tag;                     ///< of its last line
+  bool has_scores = true;              ///< not MS MARCO's form, which has only ranks
   std::string first_qid;               ///< of its first line; empty if there is none
   std::vector<bool> has_results;       ///< by query
   std::vector<double> values;          ///< by query and measure; the values for no results if there are none
@@ -46,11 +47,13 @@ class RunEvaluator {
   /// Reads the judgements. Throws InvalidArgument for invalid options, and like read_qrels().
   RunEvaluator(ByteSource& qrels, EvaluationOptions options, const Resources& resources);
 
-  /// Reads a run. Throws like read_run(), and CorruptFile, with the line, for a NaN score.
+  /// Reads a run in the form of TREC or MS MARCO. Throws like read_run(), and CorruptFile, with the line, for a NaN
+  /// score.
   void add_run(ByteSource& run);
 
   /// Call once, after all runs. Throws CorruptFile, with both lines, if a run or the judgements repeat a document of a
-  /// query, and InvalidArgument if a run and the judgements have no query in common, or the memory does not suffice.
+  /// query, and without if a run of MS MARCO repeats a rank; InvalidArgument if a run and the judgements have no query
+  /// in common, or the memory does not suffice.
   Evaluation finish();
 
  private:
@@ -89,6 +92,11 @@ class QueryResults {
     for (const Result& result : std::span(results_).first(std::min<std::uint64_t>(depth, results_.size())))
       relevances_.push_back(result.relevance);
     return relevances_;
+  }
+  /// Whether results have equal scores. Call after ranked().
+  bool has_ties() const {
+    return std::adjacent_find(results_.begin(), results_.end(),
+                              [](const Result& a, const Result& b) { return a.score == b.score; }) != results_.end();
   }
 
  private:

@@ -194,6 +194,19 @@ TEST_CASE("eval evaluates the output of query", "[cli][evaluation]") {
   INFO(outcome.err);
   REQUIRE(outcome.exit_status == 0);
   const auto measures = outcome.json()["measures"];
+  // The same results in the form of MS MARCO.
+  const std::string ranked = folder.path("run.tsv");
+  REQUIRE(run_quern({"query", index, "-q", sample_folder + "/topics.txt", "-k", "20", "--output-format", "msmarco",
+                     "-o", ranked})
+              .exit_status == 0);
+  const CommandLine by_rank = {"--measures", "MRR@10,nDCG@10,P@5,R@1000,MAP", "--quiet"};
+  const auto values = [&](const std::string& file) {
+    CommandLine words = {"eval", file, sample_folder + "/qrels.txt"};
+    words.insert(words.end(), by_rank.begin(), by_rank.end());
+    return run_quern(words).out;
+  };
+  CHECK(values(ranked) == values(run));
+  CHECK(contains(values(ranked), "recip_rank_cut_10     \tall\t"));
   CHECK(measures["num_q"] > 2);
   CHECK(measures["num_ret"] == lines_of(read_file(run)).size());
   CHECK(measures["map"] > 0.3);

@@ -42,8 +42,8 @@ class NaiveMeasures {
     for (std::size_t rank = 1; rank <= k; ++rank) sum += is_relevant(rank) ? precision(rank) : 0;
     return relevant() > 0 ? sum / relevant() : 0;
   }
-  double reciprocal_rank() const {
-    for (std::size_t rank = 1; rank <= results_.size(); ++rank)
+  double reciprocal_rank(std::size_t k) const {
+    for (std::size_t rank = 1; rank <= k; ++rank)
       if (is_relevant(rank)) return 1.0 / static_cast<double>(rank);
     return 0;
   }
@@ -176,7 +176,8 @@ TEST_CASE("Measures agree with their formulas on random rankings", "[evaluation]
     check("gm_map", std::log(std::max(naive.average_precision(all), 1e-5)));
     check("Rprec", naive.recall(static_cast<std::size_t>(naive.relevant())));
     check("bpref", naive.bpref());
-    check("recip_rank", naive.reciprocal_rank());
+    check("recip_rank", naive.reciprocal_rank(all));
+    check("MRR@" + std::to_string(k), naive.reciprocal_rank(k));
     check(cut("P"), naive.precision(k));
     check(cut("recall"), naive.recall(k));
     check(cut("success"), naive.found(k) > 0);
@@ -231,13 +232,19 @@ TEST_CASE("Measures are named as trec_eval names them", "[evaluation]") {
   CHECK(names("rbp") == std::vector<std::string>{"rbp"});
   CHECK(names("rbp.p=0.8") == std::vector<std::string>{"rbp_p=0.8"});
   CHECK(names("rbp_resid_p=0.8") == std::vector<std::string>{"rbp_resid_p=0.8"});
+  CHECK(names("recip_rank_cut.10") == std::vector<std::string>{"recip_rank_cut_10"});
   CHECK(names("success") == std::vector<std::string>{"success_1", "success_5", "success_10"});
   CHECK(names("ndcg_cut").size() == 9);
   for (const MeasureChoice& choice : default_measures()) CHECK(names(choice.name()) == std::vector{choice.name()});
   for (const char* wrong : {"",
-                            "MAP",
-                            "map.5",
-                            "map_5",
+                            "map.x",
+                            "map@",
+                            "bpref@10",
+                            "set_P@5",
+                            "nDCG@10@5",
+                            "MRR@0",
+                            "RBP@1",
+                            "@10",
                             "P.",
                             "P.0",
                             "P.-1",
@@ -260,10 +267,54 @@ TEST_CASE("Measures are named as trec_eval names them", "[evaluation]") {
     INFO(wrong);
     CHECK_THROWS_AS(measures_named(std::string_view(wrong)), InvalidArgument);
   }
-  CHECK_THROWS_WITH(measures_named(std::string_view("mpa")), Catch::Contains("recip_rank"));
+  CHECK_THROWS_WITH(measures_named(std::string_view("mpa")),
+                    Catch::Contains("use one of num_q, ") && Catch::Contains("; did you mean map?"));
+  CHECK_THROWS_WITH(measures_named(std::string_view("NDGC@10")), Catch::Contains("did you mean ndcg?"));
+  CHECK_THROWS_WITH(measures_named(std::string_view("xyz")), !Catch::Contains("did you mean"));
   CHECK(measures_named(std::vector<std::string>{"P.1", "P.2", "map"}).size() == 3);
   CHECK_THROWS_WITH(measures_named(std::vector<std::string>{"P.5", "map", "P"}), Catch::Contains("P_5"));
+  CHECK_THROWS_WITH(measures_named(std::vector<std::string>{"map", "AP"}), Catch::Contains("map is named twice"));
   CHECK_FALSE(default_measures().empty());
+}
+
+TEST_CASE("Measures are known by the names of other programs, in any case", "[evaluation]") {
+  const std::pair<const char*, const char*> spellings[] = {{"MRR@10", "recip_rank_cut_10"},
+                                                           {"RR@10", "recip_rank_cut_10"},
+                                                           {"recip_rank@10", "recip_rank_cut_10"},
+                                                           {"recip_rank_10", "recip_rank_cut_10"},
+                                                           {"MRR", "recip_rank"},
+                                                           {"RR", "recip_rank"},
+                                                           {"nDCG@10", "ndcg_cut_10"},
+                                                           {"NDCG@10", "ndcg_cut_10"},
+                                                           {"ndcg_10", "ndcg_cut_10"},
+                                                           {"ndcg_cut.10", "ndcg_cut_10"},
+                                                           {"nDCG", "ndcg"},
+                                                           {"P@5", "P_5"},
+                                                           {"p.5", "P_5"},
+                                                           {"Precision@5", "P_5"},
+                                                           {"R@1000", "recall_1000"},
+                                                           {"Recall@1000", "recall_1000"},
+                                                           {"recall_1000", "recall_1000"},
+                                                           {"MAP", "map"},
+                                                           {"AP", "map"},
+                                                           {"map@100", "map_cut_100"},
+                                                           {"AP@100", "map_cut_100"},
+                                                           {"map.100", "map_cut_100"},
+                                                           {"GMAP", "gm_map"},
+                                                           {"rprec", "Rprec"},
+                                                           {"R-Prec", "Rprec"},
+                                                           {"Bpref", "bpref"},
+                                                           {"Success@1", "success_1"},
+                                                           {"IPrec@0.1", "iprec_at_recall_0.10"},
+                                                           {"SetP", "set_P"},
+                                                           {"SetF", "set_F"},
+                                                           {"NumRet", "num_ret"}};
+  for (const auto& [spelling, name] : spellings) {
+    INFO(spelling);
+    const std::vector<MeasureChoice> choices = measures_named(std::string_view(spelling));
+    REQUIRE(choices.size() == 1);
+    CHECK(choices.front().name() == name);
+  }
 }
 
 }  // namespace quern

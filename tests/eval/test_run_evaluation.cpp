@@ -211,4 +211,28 @@ TEST_CASE("A query or values that do not fit in the memory are refused with a re
                     Catch::Contains(option_name<"measures">));
 }
 
+TEST_CASE("A run of MS MARCO has the values of its ranks", "[evaluation]") {
+  std::string trec, ranked, qrels;
+  std::mt19937 random(11);
+  for (int query = 0; query < 50; ++query) {
+    qrels += fmt::format("{}\t0\td{}\t1\n", query, random() % 30);
+    for (int rank = 1; rank <= 20; ++rank) {
+      trec += fmt::format("{} Q0 d{} {} {} t\n", query, 30 - rank, rank, 100 - rank);
+      ranked += fmt::format("{}\td{}\t{}\n", query, 30 - rank, rank);
+    }
+  }
+  const EvaluationOptions options = measured_by({"MRR@10", "recip_rank", "ndcg", "recall.10"});
+  const Evaluation evaluation = evaluate_texts({trec, ranked}, qrels, options);
+  CHECK(evaluation.runs[0].values == evaluation.runs[1].values);
+  CHECK(evaluation.summary(0, 0, false) > 0);
+  CHECK(evaluation.summary(0, 0, false) < evaluation.summary(0, 1, false));
+  CHECK(evaluation.runs[0].has_scores);
+  CHECK_FALSE(evaluation.runs[1].has_scores);
+  // Ranks order the results, not lines.
+  CHECK(run_value("1\tb\t2\n1\ta\t1\n", small_qrels, "recip_rank") == 1);
+  CHECK(run_value("1\tb\t16777216\n1\ta\t16777217\n", small_qrels, "recip_rank", {.version = TrecEval::v9}) == 0.5);
+  CHECK_THROWS_WITH(evaluate_texts({"1\tb\t1\n1\ta\t1\n"}, small_qrels),
+                    Catch::Contains("query 1 has two results with the same rank"));
+}
+
 }  // namespace quern

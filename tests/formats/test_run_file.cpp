@@ -244,6 +244,29 @@ TEST_CASE("Runs of other programs are read and their errors named", "[format][ru
   }
 }
 
+TEST_CASE("Runs of MS MARCO are read where ranks suffice", "[format][run_file]") {
+  const auto read = [](std::string_view bytes, RunScores scores) {
+    std::vector<std::pair<std::string, double>> lines;
+    read_run(
+        *ByteSource::from_memory("run", std::string(bytes)),
+        [&](const RunLineText& line, std::uint64_t) {
+          CHECK_FALSE(line.has_score);
+          CHECK((line.qid == "7" && line.double_score == -line.rank && line.score == -line.rank && line.tag.empty()));
+          lines.emplace_back(line.docno, line.rank);
+        },
+        scores);
+    return lines;
+  };
+  CHECK(read("# mine\n7\td\t1\n\n7\te\t2\r\n7 f 10\n", RunScores::or_ranks) ==
+        std::vector<std::pair<std::string, double>>{{"d", 1}, {"e", 2}, {"f", 10}});
+  CHECK_THROWS_AS(read("7\td\t1\n", RunScores::required), CorruptFile);
+  for (const char* const bad : {"7 d 0\n", "7 d 1\n7 e\n", "7 d 1\n7 e -1\n", "7 d 1\n7 e 2 3\n", "7 d 1.5\n",
+                                "7 d 1\n7 e 4294967296\n", "7 d 1\n7 Q0 e 2 1.5 t\n"}) {
+    INFO(bad);
+    CHECK_THROWS_AS(read(bad, RunScores::or_ranks), CorruptFile);
+  }
+}
+
 TEST_CASE("Other columns in place of judgements or a run are refused with what they seem to be",
           "[format][run_file][reports]") {
   const auto message = [](const std::string& line, bool is_run) -> std::string {
@@ -270,6 +293,7 @@ TEST_CASE("Other columns in place of judgements or a run are refused with what t
            Case{"q1 1 2 d2 1", "like judgements of several judges", "like judgements of several judges"},
            Case{"q1 0 d2 3 1", "like judgements of several judges", "like judgements of several judges"},
            Case{"0001 d2 L2", "like judgements of NTCIR", "like judgements of NTCIR"},
+           Case{"q1 d2", "make \"qid 0 docno 1\"", "make \"qid 0 docno 1\""},
            Case{"q1 d2 1", "like a run of MS MARCO", "like a run of MS MARCO"},
            Case{"{\"q1\": {\"d2\": 1}}", "like JSON", "like JSON"},
            Case{"q1 0 d2", "has 3 columns", "has 3 columns"},

@@ -67,7 +67,7 @@ struct Run {
     topics.emplace(index, page_budget, RunTopics::Names{"my.topics", "my.run", judged ? "my.qrels" : ""}, resources);
   }
   void add(const Line& line, std::uint64_t number) {
-    topics->add_line({line.qid, "D" + std::to_string(line.docid), 1, line.score, line.score, "x"}, number);
+    topics->add_line({line.qid, "D" + std::to_string(line.docid), 1, true, line.score, line.score, "x"}, number);
   }
   std::vector<TopicResults> all() {
     std::vector<TopicResults> found;

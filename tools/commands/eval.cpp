@@ -190,7 +190,8 @@ void run(const EvalArguments& arguments) {
 
 void add_measure_options(CLI::App& command, EvalArguments& arguments) {
   add_option(command, "--measures", arguments.options.measures, "NAME",
-             with_choices("Measures, in the order in which they are printed; without .K, all of trec_eval's cuts:",
+             with_choices("Measures, in the order in which they are printed, also as MRR@10, nDCG@10, P@5 and R@1000; "
+                          "without .K, all of trec_eval's cuts:",
                           all_measures()))
       ->check(measure_validator())
       ->delimiter(',')
@@ -222,9 +223,10 @@ void add_comparison_options(CLI::App& command, EvalArguments& arguments) {
 void add_eval_command(CLI::App& program) {
   auto [command, arguments] =
       add_command<EvalArguments>(program, "eval", "Measure runs against relevance judgements, and compare runs", run);
-  add_input_option(command, "FILE", arguments.files, "",
-                   "A run (two or more with --compare), followed by the judgements (qrels); plain or compressed; - is "
-                   "standard input")
+  add_input_option(
+      command, "FILE", arguments.files, "",
+      "A run (two or more with --compare) of TREC or MS MARCO, followed by the judgements (qrels); plain or "
+      "compressed; - is standard input")
       ->required()
       ->expected(2, CLI::detail::expected_max_vector_size);
   add_measure_options(command, arguments);

@@ -2,7 +2,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <numeric>
+
+#include "quern/core/named.hpp"
 
 #include "help/help.hpp"
 
@@ -26,36 +27,12 @@ constexpr std::pair<const char*, const char*> other_names[] = {{"search", "query
                                                                {"evaluate", "eval"}, {"show", "inspect"},
                                                                {"info", "inspect"},  {"check", "verify"}};
 
-/// Insertions, deletions and exchanges of letters between two names (Levenshtein).
-std::size_t edit_distance(const std::string& a, const std::string& b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t exchanged = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, exchanged});
-    }
-  }
-  return row.back();
-}
-
-/// "; did you mean NAME?", or nothing if no name is similar.
-std::string nearest_of(const std::vector<std::string>& names, const std::string& wrong) {
+/// "; did you mean NAME?", or nothing if no command is similar or called so elsewhere.
+std::string nearest_command(const std::vector<std::string>& names, const std::string& wrong) {
   for (const auto& [other, name] : other_names)
     if (wrong == other && std::find(names.begin(), names.end(), name) != names.end())
       return fmt::format("; did you mean {}?", name);
-  std::size_t smallest = 3;
-  std::string nearest;
-  for (const std::string& name : names) {
-    const std::size_t distance = edit_distance(name, wrong);
-    if (distance < smallest && distance < wrong.size() / 2) {
-      smallest = distance;
-      nearest = name;
-    }
-  }
-  return nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest);
+  return nearest_name(names, wrong);
 }
 
 std::vector<std::string> option_names(const CommandText& command) {
@@ -74,7 +51,7 @@ std::string unknown_option(const CommandText& program, const CommandText& comman
   std::string text = "unknown option " + option;
   for (const Reason& reason : reasons)
     if (command.name() == reason.command && option == reason.option) return text + "; " + reason.text;
-  const std::string nearest = nearest_of(option_names(command), option);
+  const std::string nearest = nearest_name(option_names(command), option);
   if (!nearest.empty()) return text + nearest;
   std::vector<std::string> others;
   for (const CommandText* other : with_all_below(program))
@@ -89,7 +66,7 @@ std::string unexpected(const CommandText& program, const CommandText& command, c
   if (!command.commands.empty()) {
     std::vector<std::string> names;
     for (const CommandText& below : command.commands) names.push_back(below.name());
-    return fmt::format("unknown command '{}'{}", word, nearest_of(names, word));
+    return fmt::format("unknown command '{}'{}", word, nearest_command(names, word));
   }
   const std::string text = fmt::format("unexpected argument '{}'", word);
   return has_option(command, "--query") ? text + "; name the query with --query" : text;
