@@ -26,6 +26,7 @@ struct EvaluationOptions {
   std::uint64_t seed = 1;              ///< of these signs
   /// The version of trec_eval whose values are computed, 9 or 10: 9 rounds scores to float32.
   unsigned trec_eval = 10;
+  bool curve = false;  ///< also compute RunValues::curve
 };
 
 struct Measure {
@@ -42,6 +43,9 @@ struct RunValues {
   std::vector<double> by_query;   ///< query by query, of each measure; for a query without results its value then
   std::uint64_t evaluated = 0;    ///< queries with judgements and results
   std::uint64_t unjudged = 0;     ///< queries with results but without judgements, which are skipped
+  /// With EvaluationOptions::curve: the mean interpolated precision at recall 0, 0.1, …, 1 (iprec_at_recall), over the
+  /// queries that count, or with `compare` those that are compared.
+  std::vector<double> curve;
 };
 
 /// A run compared with the first one by a measure.

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -211,6 +213,63 @@ TEST_CASE("eval evaluates the output of query", "[cli][evaluation]") {
   CHECK(measures["num_ret"] == lines_of(read_file(run)).size());
   CHECK(measures["map"] > 0.3);
   CHECK(measures["map"] <= 1);
+}
+
+TEST_CASE("eval --html writes a page with tables and plots that runs nothing", "[cli][evaluation]") {
+  const TemporaryFolder folder;
+  const std::string odd = "<script>alert(\"1\")</script>&'\xff";
+  std::string qrels, first, second;
+  for (int query = 0; query < 30; ++query) {
+    const std::string id = query == 7 ? odd : std::to_string(query);
+    qrels += id + " 0 a 1\n";
+    first += id + " Q0 a 2 1 t\n" + id + " Q0 b 1 2 t\n";
+    second += id + " Q0 a 1 " + (query % 3 == 0 ? "1" : "3") + " t\n" + id + " Q0 b 2 2 t\n";
+  }
+  const std::string a = folder.write("<b>a&.run", first), b = folder.write("b.run", second),
+                    judged = folder.write("qrels", qrels), report = folder.path("report.html");
+  const CommandLine words = {"eval", "--compare", a, b, judged, "--measures", "MRR@10,map,P", "--html", report};
+  const RunOutcome outcome = run_quern(words);
+  INFO(outcome.err);
+  REQUIRE(outcome.exit_status == 0);
+  CHECK(outcome.out == run_quern({"eval", "--compare", a, b, judged, "--measures", "MRR@10,map,P"}).out);
+  const std::string page = read_file(report);
+  const auto count = [&](const std::string& text) {
+    std::size_t found = 0;
+    for (std::size_t at = page.find(text); at != page.npos; at = page.find(text, at + 1)) ++found;
+    return found;
+  };
+  for (const char* const unsafe : {"<script", "<b>", "http:", "https:", "src=", "href=", "\xff"}) {
+    INFO(unsafe);
+    CHECK(count(unsafe) == 0);
+  }
+  CHECK(count("&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;&#39;\xef\xbf\xbd") == 1);
+  CHECK(count("&lt;b&gt;a&amp;.run") == 4);
+  CHECK(count("<polyline") == 2);
+  CHECK(count("<svg") == 2);
+  for (const char* const element : {"table", "tr", "td", "th", "bdi", "svg", "div", "details", "p", "h2"}) {
+    INFO(element);
+    CHECK(count(std::string("<") + element + ">") + count(std::string("<") + element + " ") ==
+          count(std::string("</") + element + ">"));
+  }
+  // 11 measures in two tables, 30 queries, and three headings.
+  CHECK(count("<tr>") == 2 * 11 + 30 + 3);
+  CHECK(count("<td>+0.5000</td><td>20</td>") == 0);
+  CHECK(count("<tr><td>recip_rank_cut_10</td><td>+0.3333</td><td>20</td><td>10</td><td>0</td>") == 1);
+  const auto json = run_quern({"eval", "--compare", a, b, judged, "--measures", "MRR@10", "--json"}).json();
+  const auto& test = json["measures"][0]["runs"][0];
+  CHECK(count(fmt::format("<td>{:.1e}</td><td>{:.1e}</td></tr>", test["t_test"]["p"].get<double>(),
+                          test["randomization_test"]["p"].get<double>())) >= 1);
+
+  CHECK(run_quern(words).exit_status == 1);
+  CommandLine forced = words;
+  forced.push_back("--force");
+  CHECK(run_quern(forced).exit_status == 0);
+  CHECK(read_file(report) == page);
+  CHECK(run_quern({"eval", a, judged, "--html", a, "--force"}).exit_status == 2);
+  REQUIRE(run_quern({"eval", a, judged, "--html", report, "--force"}).exit_status == 0);
+  CHECK(contains(read_file(report), "<h2>map by query</h2>"));
+  REQUIRE(run_quern({"eval", a, judged, "--html", report, "--force", "--measures", "num_ret"}).exit_status == 0);
+  CHECK(contains(read_file(report), "<td>num_ret</td><td>60</td>"));
 }
 
 }  // namespace quern

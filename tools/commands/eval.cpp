@@ -6,6 +6,8 @@
 #include "quern/eval/run_evaluator.hpp"
 
 #include "command.hpp"
+#include "eval_report.hpp"
+#include "query_options.hpp"
 
 namespace quern::tools {
 namespace {
@@ -15,6 +17,7 @@ struct EvalArguments {
   std::vector<std::string> files;
   api::EvaluationOptions options;
   bool per_query = false;
+  std::string report;  ///< empty: none
 
   const std::string& qrels() const { return files.back(); }
   bool has_default_measures() const { return options.measures.empty(); }
@@ -119,11 +122,6 @@ void print_values_json(const api::Evaluation& evaluation, const EvalArguments& a
   print_json(json);
 }
 
-std::string p_text(std::optional<double> p) {
-  if (!p) return "-";
-  return *p >= 0.0001 || *p == 0 ? fmt::format("{:.4f}", *p) : fmt::format("{:.1e}", *p);
-}
-
 void print_comparison(const api::Evaluation& evaluation, const EvalArguments& arguments) {
   const std::size_t runs = arguments.files.size() - 1;
   std::size_t columns = 3;
@@ -177,12 +175,21 @@ void print_comparison_json(const api::Evaluation& evaluation, const EvalArgument
 
 void run(const EvalArguments& arguments) {
   check_files(arguments);
+  const std::span<const std::string> files = std::span(arguments.files).first(arguments.files.size() - 1);
   std::vector<api::TrecRun> runs;
-  for (const std::string& file : std::span(arguments.files).first(arguments.files.size() - 1)) runs.push_back({file});
+  for (const std::string& file : files) runs.push_back({file});
   const Resources resources = make_resources(arguments.common);
+  std::optional<TextOutput> report;
+  if (!arguments.report.empty()) report.emplace(arguments.report, arguments.common.force);
+  api::EvaluationOptions options = arguments.options;
+  options.curve = report.has_value();
   const api::Evaluation evaluation =
-      api::evaluate(runs, arguments.qrels(), arguments.options, make_work(arguments.common, resources));
-  if (arguments.options.compare)
+      api::evaluate(runs, arguments.qrels(), options, make_work(arguments.common, resources));
+  if (report) {
+    report->write(html_report(evaluation, {files, arguments.qrels(), options}));
+    report->finish();
+  }
+  if (options.compare)
     arguments.common.json ? print_comparison_json(evaluation, arguments) : print_comparison(evaluation, arguments);
   else
     arguments.common.json ? print_values_json(evaluation, arguments) : print_values(evaluation, arguments);
@@ -232,6 +239,9 @@ void add_eval_command(CLI::App& program) {
   add_measure_options(command, arguments);
   add_comparison_options(command, arguments);
   command.add_flag("--json", arguments.common.json, "Print the values as JSON, in full precision");
+  add_output_option(command, "--html", arguments.report, "FILE",
+                    "Also write a report for browsers: one page with tables and plots, of the runs and each query");
+  command.add_flag("--force", arguments.common.force, "Overwrite an existing report");
   add_work_options(command, arguments.common);
   set_notes(
       command,
@@ -245,7 +255,9 @@ void add_eval_command(CLI::App& program) {
       {{"quern eval my.run my.qrels"},
        {"quern eval my.run.gz my.qrels --measures map,P.10,ndcg_cut.20 --per-query"},
        {"quern query my.quern -q topics.txt -k 1000 | quern eval - my.qrels --complete"},
-       {"quern eval --compare bm25.run other.run my.qrels", "Whether other.run is better than bm25.run"}});
+       {"quern eval --compare bm25.run other.run my.qrels", "Whether other.run is better than bm25.run"},
+       {"quern eval --compare bm25.run other.run my.qrels --measures nDCG@10,MRR@10 --html report.html",
+        "The same with plots, and with the differences in nDCG@10 of each query"}});
 }
 
 }  // namespace quern::tools

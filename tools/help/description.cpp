@@ -92,7 +92,7 @@ constexpr Heading headings[] = {
     {"Measures", {"measures compare per-query", "complete", "relevance-level depth samples test as"}},
     {"Measurement", {"repeats", "warm-up", "no-peers"}},
     {"Output",
-     {"output output-format fields force json stats", "tag text docs lists tokens intersect/count", "config"}},
+     {"output output-format fields force json stats", "html tag text docs lists tokens intersect/count", "config"}},
     {"Resources", {"memory threads quiet", "tmp", "seed"}},
     {"Help", {"help version", "man commands all", "help-all"}}};
 

@@ -45,9 +45,46 @@ std::vector<MeasureChoice> choose_measures(const EvaluationOptions& options) {
   return measures;
 }
 
+const std::vector<MeasureChoice>& recall_points() {
+  static const std::vector<MeasureChoice> points = measures_named("iprec_at_recall");
+  return points;
+}
+
+/// The curve of each run. The last measures are its points.
+std::vector<std::vector<double>> curves_of(const quern::Evaluation& found, const EvaluationOptions& options) {
+  const auto has_results = [&](std::size_t run, std::size_t query) {
+    return std::all_of(found.runs.begin(), found.runs.end(), [&](const quern::RunValues& other) {
+      return other.has_results[query] || (!options.compare && &other != &found.runs[run]);
+    });
+  };
+  const std::size_t points = recall_points().size(), first = found.measures.size() - points;
+  std::vector<std::vector<double>> curves(found.runs.size(), std::vector<double>(points));
+  for (std::size_t run = 0; run < found.runs.size(); ++run) {
+    double queries = 0;
+    for (std::size_t query = 0; query < found.qids.size(); ++query) {
+      if (!options.complete && !has_results(run, query)) continue;
+      ++queries;
+      for (std::size_t i = 0; i < points; ++i) curves[run][i] += found.value(run, query, first + i);
+    }
+    for (double& point : curves[run]) point /= std::max(queries, 1.0);
+  }
+  return curves;
+}
+
+void drop_curves(quern::Evaluation& found) {
+  const std::size_t all = found.measures.size(), kept = all - recall_points().size();
+  for (quern::RunValues& run : found.runs) {
+    for (std::size_t query = 0; query < found.qids.size(); ++query)
+      std::copy_n(run.values.data() + query * all, kept, run.values.data() + query * kept);
+    run.values.resize(found.qids.size() * kept);
+  }
+  found.measures.resize(kept);
+}
+
 RunValues values_of(const quern::Evaluation& found, std::size_t number, bool complete) {
   const quern::RunValues& run = found.runs[number];
-  RunValues out{run.name, run.tag, {}, run.has_results, run.values, found.num_evaluated(number), run.unjudged_queries};
+  RunValues out{run.name, run.tag, {}, run.has_results, run.values, found.num_evaluated(number), run.unjudged_queries,
+                {}};
   for (std::size_t measure = 0; measure < found.measures.size(); ++measure)
     out.values.push_back(found.summary(number, measure, complete));
   return out;
@@ -96,6 +133,7 @@ Evaluation evaluate(const std::vector<TrecRun>& runs, const std::string& qrels_p
     WorkResources resources(work, {});
     quern::EvaluationOptions reading;
     reading.measures = choose_measures(options);
+    if (options.curve) reading.measures.insert(reading.measures.end(), recall_points().begin(), recall_points().end());
     reading.relevance_level = options.relevance_level;
     if (options.depth) reading.depth = *options.depth;
     if (options.trec_eval != 9 && options.trec_eval != 10)
@@ -105,7 +143,12 @@ Evaluation evaluate(const std::vector<TrecRun>& runs, const std::string& qrels_p
     for (const TrecRun& run : runs)
       evaluator.add_run(*(run.path.empty() ? ByteSource::from_memory("the run", std::string(run.text))
                                            : ByteSource::open(run.path, resources)));
-    const quern::Evaluation found = evaluator.finish();
+    quern::Evaluation found = evaluator.finish();
+    std::vector<std::vector<double>> curves(found.runs.size());
+    if (options.curve) {
+      curves = curves_of(found, options);
+      drop_curves(found);
+    }
     Evaluation out;
     out.qids = found.qids;
     for (const MeasureChoice& choice : found.measures)
@@ -113,6 +156,7 @@ Evaluation evaluate(const std::vector<TrecRun>& runs, const std::string& qrels_p
           {choice.name(), choice.measure->is_by_query, choice.measure->summary == MeasureSummary::sum});
     for (std::size_t run = 0; run < found.runs.size(); ++run) {
       out.runs.push_back(values_of(found, run, options.complete));
+      out.runs.back().curve = std::move(curves[run]);
       remark_on_left_out(out.runs.back(), found.qids.size(), options.complete, resources.progress());
     }
     if (options.compare) compare(found, options, out);
