@@ -403,6 +403,20 @@ const RunFormat& run_format_named(std::string_view name) {
   return find_named(all_run_formats(), name, "output format");
 }
 
+void append_trec_line(std::string& out, std::string_view qid, std::string_view docno, std::uint64_t rank, double score,
+                      std::string_view tag) {
+  put_column(out, qid);
+  out += " Q0 ";
+  put_column(out, docno);
+  out += ' ';
+  put_number(out, rank);
+  out += ' ';
+  put_number(out, score);
+  out += ' ';
+  put_column(out, tag);
+  out += '\n';
+}
+
 void read_run(ByteSource& source, const std::function<void(const RunLineText&, std::uint64_t)>& visit,
               RunScores scores) {
   bool is_first = true;

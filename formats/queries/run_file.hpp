@@ -60,6 +60,10 @@ std::span<const RunFormat> all_run_formats();
 /// Throws InvalidArgument, with all names, if no format has that name.
 const RunFormat& run_format_named(std::string_view name);
 
+/// Appends a line of a TREC run whose score is the shortest decimal that reads back as the same float64.
+void append_trec_line(std::string& out, std::string_view qid, std::string_view docno, std::uint64_t rank, double score,
+                      std::string_view tag);
+
 /// A line of a run, as views of the line.
 struct RunLineText {
   std::string_view qid, docno;

@@ -2,39 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <bit>
+#include <cmath>
 
 #include "quern/formats/queries/run_file.hpp"
 
 namespace quern {
 namespace {
-
-/// Separates query and document in a key; neither can contain it.
-constexpr char key_separator = '\0';
-
-/// A row without its key: file, value, line.
-constexpr std::size_t row_bytes = 20;
-
-/// Shows the number of lines read.
-class LineProgress {
- public:
-  LineProgress(Progress& progress, const std::string& name) : progress_(progress) {
-    progress_.start("read " + name, 0, "lines");
-  }
-  void add() {
-    if (++lines_ % step == 0) progress_.add(step);
-  }
-  void finish() {
-    progress_.add(lines_ % step);
-    progress_.finish();
-  }
-
- private:
-  static constexpr std::uint64_t step = 1 << 14;
-
-  Progress& progress_;
-  std::uint64_t lines_ = 0;
-};
 
 /// Throws InvalidArgument for numbers out of range or missing measures.
 void check_evaluation_options(const EvaluationOptions& options) {
@@ -66,55 +39,33 @@ double Evaluation::summary(std::size_t run, std::size_t measure, bool complete) 
 }
 
 RunEvaluator::RunEvaluator(ByteSource& qrels, EvaluationOptions options, const Resources& resources)
-    : options_(std::move(options)),
-      resources_(resources),
-      qrels_name_(qrels.name()),
-      rows_(resources.tmp_folder, resources.memory_bytes / 4) {
+    : options_(std::move(options)), resources_(resources), qrels_name_(qrels.name()), rows_(resources) {
   check_evaluation_options(options_);
-  LineProgress progress(*resources_.progress, qrels_name_);
-  on_threads(resources_.threads, [&] {
+  const auto read = [&] {
     read_qrels(qrels, [&](const JudgementLine& line, std::uint64_t number) {
-      add(line.qid, line.docno, 0, line.relevance, number);
-      progress.add();
+      rows_.add(line.qid, line.docno, line.relevance, number);
     });
+  };
+  on_threads(resources_.threads, [&] {
+    rows_.read_file(qrels_name_, "keep one judgement of each document, also where column 2 is a subtopic", read);
   });
-  progress.finish();
 }
 
 void RunEvaluator::add_run(ByteSource& run) {
+  RunValues& values = runs_.emplace_back();
+  values.name = run.name();
+  const auto take = [&](const RunLineText& line, std::uint64_t number) {
+    if (std::isnan(line.double_score))
+      throw CorruptFile("{}, line {}: the score is not a number, so the result has no rank", values.name, number);
+    const bool in_float = options_.version == TrecEval::v9 && line.has_score;
+    rows_.add(line.qid, line.docno, in_float ? static_cast<float>(line.double_score) : line.double_score, number);
+    if (values.first_qid.empty()) values.first_qid = line.qid;
+    values.tag = line.tag;
+    values.has_scores = line.has_score;
+  };
   run_stage(resources_, [&] {
-    RunValues& values = runs_.emplace_back();
-    values.name = run.name();
-    const auto file = static_cast<std::uint32_t>(runs_.size());
-    LineProgress progress(*resources_.progress, values.name);
-    const auto take = [&](const RunLineText& line, std::uint64_t number) {
-      if (std::isnan(line.double_score))
-        throw CorruptFile("{}, line {}: the score is not a number, so the result has no rank", values.name, number);
-      const bool in_float = options_.version == TrecEval::v9 && line.has_score;
-      add(line.qid, line.docno, file, in_float ? static_cast<float>(line.double_score) : line.double_score, number);
-      if (values.first_qid.empty()) values.first_qid = line.qid;
-      values.tag = line.tag;
-      values.has_scores = line.has_score;
-      progress.add();
-    };
-    read_run(run, take, RunScores::or_ranks);
-    progress.finish();
+    rows_.read_file(values.name, "remove one of them", [&] { read_run(run, take, RunScores::or_ranks); });
   });
-}
-
-void RunEvaluator::add(std::string_view qid, std::string_view docno, std::uint32_t file, double value,
-                       std::uint64_t line) {
-  if (qid.find(key_separator) != qid.npos || docno.find(key_separator) != docno.npos)
-    throw CorruptFile("{}, line {}: the name of a query or document contains a zero byte",
-                      file == 0 ? qrels_name_ : runs_[file - 1].name, line);
-  key_.assign(qid);
-  key_ += key_separator;
-  key_ += docno;
-  std::uint8_t row[row_bytes];
-  store_le(row, file);
-  store_le(row + 4, std::bit_cast<std::uint64_t>(value));
-  store_le(row + 12, line);
-  rows_.add(key_, row);
 }
 
 /// Takes the rows sorted by query and document. A document's judgement comes before the results of the runs.
@@ -130,21 +81,10 @@ class RunEvaluator::Join {
     evaluation_.measures = evaluator.options_.measures;
   }
 
-  void take(std::string_view key, ByteView row) {
-    const std::size_t end = key.find(key_separator);
-    const std::string_view qid = key.substr(0, end);
-    if (!has_query_ || qid != qid_) start_query(qid);
-    const auto file = load_le<std::uint32_t>(row.data());
-    const auto line = load_le<std::uint64_t>(row.data() + 12);
-    const bool is_same_document = key == key_;
-    if (is_same_document && file == file_) fail_twice(key.substr(end + 1), line);
-    if (!is_same_document) {
-      key_.assign(key);
-      relevance_ = not_judged;
-    }
-    file_ = file;
-    line_ = line;
-    add(file, std::bit_cast<double>(load_le<std::uint64_t>(row.data() + 4)));
+  void take(const RunRows::Row& row) {
+    if (row.begins_query) start_query(row.qid);
+    if (row.begins_document) relevance_ = not_judged;
+    add(row.file, row.value);
   }
 
   Evaluation finish() {
@@ -171,7 +111,6 @@ class RunEvaluator::Join {
     end_query();
     has_query_ = true;
     qid_.assign(qid);
-    key_.clear();
   }
 
   void end_query() {
@@ -228,13 +167,6 @@ class RunEvaluator::Join {
         run.name, evaluator_.qrels_name_, run.first_qid, evaluation_.qids.front());
   }
 
-  [[noreturn]] void fail_twice(std::string_view docno, std::uint64_t line) const {
-    throw CorruptFile(
-        "{}, line {}: query {} has document {} already in line {}; {}",
-        file_ == 0 ? evaluator_.qrels_name_ : evaluator_.runs_[file_ - 1].name, line, qid_, docno, line_,
-        file_ == 0 ? "keep one judgement of each document, also where column 2 is a subtopic" : "remove one of them");
-  }
-
   RunEvaluator& evaluator_;
   Evaluation evaluation_;
   // The current query.
@@ -243,11 +175,7 @@ class RunEvaluator::Join {
   std::vector<std::int32_t> judged_;
   std::vector<QueryResults> results_;  ///< by run
   std::uint64_t num_results_ = 0, max_results_;
-  // The previous row.
-  std::string key_;
-  std::uint32_t file_ = 0;
-  std::uint64_t line_ = 0;
-  std::int32_t relevance_ = not_judged;  ///< judgement of its document
+  std::int32_t relevance_ = not_judged;  ///< of the current document
 
   std::uint64_t values_bytes_ = 0, max_values_bytes_;
 };
@@ -255,7 +183,7 @@ class RunEvaluator::Join {
 Evaluation RunEvaluator::finish() {
   return run_stage(resources_, [&] {
     Join join(*this);
-    rows_.merge([&](std::string_view key, ByteView row) { join.take(key, row); });
+    rows_.merge([&](const RunRows::Row& row) { join.take(row); });
     return join.finish();
   });
 }

@@ -1,7 +1,7 @@
 #pragma once
 #include "quern/eval/measure.hpp"
+#include "quern/eval/run_rows.hpp"
 #include "quern/io/byte_source.hpp"
-#include "quern/io/external_sort.hpp"
 
 /// Runs, measured by relevance judgements like trec_eval; see formats/queries/measures.md.
 namespace quern {
@@ -40,8 +40,8 @@ struct Evaluation {
   double summary(std::size_t run, std::size_t measure, bool complete) const;
 };
 
-/// Joins the lines of runs and judgements by an external sort, so that files may have any size and order: only the
-/// results of one query and the values of all stay in memory.
+/// Joins the lines of runs and judgements, so that files may have any size and order: only the results of one query and
+/// the values of all stay in memory.
 class RunEvaluator {
  public:
   /// Reads the judgements. Throws InvalidArgument for invalid options, and like read_qrels().
@@ -59,14 +59,11 @@ class RunEvaluator {
  private:
   class Join;
 
-  void add(std::string_view qid, std::string_view docno, std::uint32_t file, double value, std::uint64_t line);
-
   EvaluationOptions options_;
   Resources resources_;
   std::string qrels_name_;
   std::vector<RunValues> runs_;
-  ExternalSort rows_;
-  std::string key_;
+  RunRows rows_;
 };
 
 /// A query's results in trec_eval's order: by decreasing score, ties by decreasing docno, regardless of order and ranks

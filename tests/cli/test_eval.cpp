@@ -272,4 +272,46 @@ TEST_CASE("eval --html writes a page with tables and plots that runs nothing", "
   CHECK(contains(read_file(report), "<td>num_ret</td><td>60</td>"));
 }
 
+TEST_CASE("fuse combines runs, says what some lack, and refuses what can't be", "[cli][evaluation]") {
+  const TemporaryFolder folder;
+  const std::string a = folder.write("a.run", page_block("queries/fusion.md", "a")),
+                    b = folder.write("b.run", page_block("queries/fusion.md", "b")), out = folder.path("out.run");
+  const RunOutcome printed = run_quern({"fuse", a, b});
+  CHECK(printed.exit_status == 0);
+  CHECK(printed.out == page_block("queries/fusion.md", "rrf"));
+  CHECK(contains(printed.err, "b.run: has no results for 1 of 2 queries, which other runs have\n"));
+  CHECK(contains(printed.err, "5 of 7 results in 2 queries\n"));
+  REQUIRE(run_quern({"fuse", a, b, "--method", "combmnz", "-o", out}).exit_status == 0);
+  CHECK(read_file(out) == page_block("queries/fusion.md", "combmnz"));
+  CHECK(run_quern({"fuse", a, b, "--quiet", "-k", "1", "--tag", "my run"}).out ==
+        "1 Q0 MILL-01 1 0.032266458495966696 my_run\n2 Q0 MILL-01 1 0.01639344262295082 my_run\n");
+  Surroundings piped;
+  piped.input = gzipped(read_file(b));
+  CHECK(run_quern({"fuse", a, "-"}, piped).out == printed.out);
+  CHECK(contains(run_quern({"fuse", a, b, "--method", "combsum", "--weights", "0.25,0.75"}).out,
+                 "1 Q0 MILL-04 1 0.75 quern\n1 Q0 MILL-02 2 0.5 quern\n1 Q0 MILL-01 3 0.25 quern\n"));
+  struct Case {
+    CommandLine words;
+    int exit_status;
+    const char* message;
+  };
+  for (const auto& [words, exit_status, message] :
+       {Case{{a}, 2, "two runs or more"}, Case{{"-", "-"}, 2, "standard input"},
+        Case{{a, b, "--weights", "1"}, 2, "1 weight for 2 runs"}, Case{{a, b, "--weights", "1,-1"}, 2, "--weights"},
+        Case{{a, b, "--weights", "1,nan"}, 2, "--weights"}, Case{{a, b, "--method", "sum"}, 2, "--method"},
+        Case{{a, b, "--normalize", "none"}, 2, "--normalize needs --method"},
+        Case{{a, b, "--method", "combsum", "--rrf-k", "1"}, 2, "--rrf-k needs --method rrf"},
+        Case{{a, b, "--rrf-k", "-1"}, 2, "--rrf-k"}, Case{{a, b, "-k", "0"}, 2, "-k"},
+        Case{{a, b, "-o", a, "--force"}, 2, "overwrite"}, Case{{a, b, "-o", out}, 1, "--force"},
+        Case{{a, folder.path("missing")}, 1, "missing"}}) {
+    CommandLine all = words;
+    all.insert(all.begin(), "fuse");
+    const RunOutcome outcome = run_quern(all);
+    INFO(outcome.err << " instead of " << message);
+    CHECK(outcome.exit_status == exit_status);
+    CHECK(outcome.out.empty());
+    CHECK(contains(outcome.err, message));
+  }
+}
+
 }  // namespace quern

@@ -89,6 +89,7 @@ constexpr Heading headings[] = {
     {"Scheduling",
      {"rate", "schedule deadline costs cpu-threads",
       "times max-blocks gpu-share gpu-batches max-batch hand-over allow-missed seconds"}},
+    {"Fusion", {"fuse/method weights", "normalize rrf-k", ""}},
     {"Measures", {"measures compare per-query", "complete", "relevance-level depth samples test as"}},
     {"Measurement", {"repeats", "warm-up", "no-peers"}},
     {"Output",
