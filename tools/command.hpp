@@ -259,6 +259,7 @@ void add_cut_command(CLI::App& program);
 void add_ranges_command(CLI::App& program);
 void add_eval_command(CLI::App& program);
 void add_export_command(CLI::App& program);
+void add_explain_command(CLI::App& program);
 void add_features_command(CLI::App& program);
 void add_fuse_command(CLI::App& program);
 void add_help_command(CLI::App& program);
