@@ -87,7 +87,8 @@ set_property(SOURCE ${kernel_sources} PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)
 set_source_files_properties(formats/posting_reader.cpp formats/queries/run_file.cpp PROPERTIES
                             COMPILE_OPTIONS "$<$<CONFIG:Release>:-O3>")
 # Feature functions for many documents at once: without this flag, which changes no result, GCC does not vectorize them.
-set_source_files_properties(lib/rank/models/transformation.cpp PROPERTIES COMPILE_OPTIONS -fno-trapping-math)
+set_source_files_properties(lib/core/weighting_model.cpp lib/rank/models/transformation.cpp
+                            PROPERTIES COMPILE_OPTIONS -fno-trapping-math)
 if(STREAMVBYTE_LIBRARY)
   target_compile_definitions(quern_lab PRIVATE QUERN_HAS_STREAMVBYTE)
   target_link_libraries(quern_lab PRIVATE "${STREAMVBYTE_LIBRARY}")

@@ -1,0 +1,221 @@
+#include "quern/core/weighting_model.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "quern/core/named.hpp"
+#include "quern/core/natural_log.hpp"
+
+namespace quern {
+namespace {
+
+constexpr double log2_e = 1.4426950408889634, two_pi = 6.283185307179586, log2_two_pi = 2.651496129472319;
+
+constexpr double log2(double x) { return natural_log(x) * log2_e; }
+
+double documents_of(const CollectionStatistics& statistics) { return static_cast<double>(statistics.documents); }
+double tokens_of(const CollectionStatistics& statistics) { return static_cast<double>(statistics.tokens); }
+
+/// Language model with Dirichlet prior: C. Zhai, J. Lafferty: A Study of Smoothing Methods for Language Models Applied
+/// to Information Retrieval, TOIS 22 (2004). Documents that lack a term contribute nothing, as in Lucene's
+/// LMDirichletSimilarity.
+struct Dirichlet {
+  static constexpr ModelParameter parameters[] = {{"mu", 1000, 0.001, 1e9}};
+  double mu, tokens_per_occurrence;
+
+  explicit Dirichlet(const ModelTerm& term) : mu(term.values[0]), tokens_per_occurrence(term.tokens / term.cf) {}
+  double operator()(double f, double length) const {
+    return natural_log((f * tokens_per_occurrence + mu) / (length + mu));
+  }
+  static double bound(const ModelValues& values, const CollectionStatistics& statistics) {
+    return natural_log(1.0 + tokens_of(statistics) / values[0]);
+  }
+};
+
+/// Language model with Jelinek-Mercer smoothing, from the same paper; lambda is the weight of the collection's model.
+struct JelinekMercer {
+  static constexpr ModelParameter parameters[] = {{"lambda", 0.1, 1e-6, 0.999999}};
+  double factor;
+
+  explicit JelinekMercer(const ModelTerm& term) : factor(odds(term.values) * (term.tokens / term.cf)) {}
+  double operator()(double f, double length) const { return natural_log(1.0 + factor * f / length); }
+  static double odds(const ModelValues& values) { return (1.0 - values[0]) / values[0]; }
+  static double bound(const ModelValues& values, const CollectionStatistics& statistics) {
+    return natural_log(1.0 + odds(values) * tokens_of(statistics));
+  }
+};
+
+/// Above the greatest value of 0.5 · log2(2πx) / (x + 1), which is 0.66407…, at x = 1.09.
+constexpr double stirling_bound = 0.665;
+
+/// Poisson model with Laplace's law of succession and normalization 2: G. Amati, C. J. van Rijsbergen: Probabilistic
+/// Models of Information Retrieval Based on Measuring the Divergence from Randomness, TOIS 20 (2002); the formula of
+/// Terrier's PL2.
+struct Pl2 {
+  static constexpr ModelParameter parameters[] = {{"c", 1, 0.001, 1e6}};
+  double c_average, mean, log_mean;
+
+  explicit Pl2(const ModelTerm& term)
+      : c_average(term.values[0] * term.average), mean(term.cf / term.documents), log_mean(log2(mean)) {}
+  double operator()(double f, double length) const {
+    const double n = f * log2(1.0 + c_average / length);
+    const double log_n = log2(n);
+    return (n * (log_n - log_mean - log2_e) + mean * log2_e + 0.5 * (log_n + log2_two_pi)) / (n + 1.0);
+  }
+  static double bound(const ModelValues& values, const CollectionStatistics& statistics) {
+    return log2(documents_of(statistics) * log2(1.0 + values[0] * statistics.average_length())) + stirling_bound;
+  }
+};
+
+/// Hypergeometric model with Popper's normalization, without parameters: G. Amati: Frequentist and Bayesian Approach to
+/// Information Retrieval, ECIR 2006; the formula of Terrier's DPH.
+struct Dph {
+  static constexpr std::span<const ModelParameter> parameters = {};
+  double average, documents_per_occurrence;
+
+  explicit Dph(const ModelTerm& term) : average(term.average), documents_per_occurrence(term.documents / term.cf) {}
+  double operator()(double f, double length) const {
+    const double rest = 1.0 - (f < length ? f / length : 0.99999);
+    return rest * rest / (f + 1.0) *
+           (f * log2(f * average / length * documents_per_occurrence) + 0.5 * log2(two_pi * f * rest));
+  }
+  static double bound(const ModelValues& /*values*/, const CollectionStatistics& statistics) {
+    return log2(tokens_of(statistics)) + stirling_bound;
+  }
+};
+
+constexpr ModelParameter bm25_parameters[] = {{"k1", 1.2, 0.001, 1000}, {"b", 0.75, 0, 1}};
+
+/// f / (f + K), which Robertson's tf and BM25 share.
+struct SaturatedFrequency {
+  double k1, rest, share;
+
+  explicit SaturatedFrequency(const ModelTerm& term)
+      : k1(term.values[0]), rest(1.0 - term.values[1]), share(term.values[1] / term.average) {}
+  double operator()(double f, double length) const { return f / (f + k1 * (rest + share * length)); }
+};
+
+/// Robertson's tf times the idf of Sparck Jones: Terrier's TF_IDF.
+struct RobertsonTfIdf {
+  static constexpr std::span<const ModelParameter> parameters = bm25_parameters;
+  SaturatedFrequency saturated;
+  double weight;
+
+  explicit RobertsonTfIdf(const ModelTerm& term)
+      : saturated(term), weight(term.values[0] * log2(term.documents / term.df + 1.0)) {}
+  double operator()(double f, double length) const { return saturated(f, length) * weight; }
+  static double bound(const ModelValues& values, const CollectionStatistics& statistics) {
+    return values[0] * log2(documents_of(statistics) + 1.0);
+  }
+};
+
+/// BM25 with the IDF of Lucene, as bm25.hpp has it, in double.
+struct StoredBm25 {
+  static constexpr std::span<const ModelParameter> parameters = bm25_parameters;
+  SaturatedFrequency saturated;
+  double weight;
+
+  explicit StoredBm25(const ModelTerm& term)
+      : saturated(term), weight((term.values[0] + 1.0) * idf(term.documents, term.df)) {}
+  double operator()(double f, double length) const { return saturated(f, length) * weight; }
+  static double idf(double documents, double df) { return natural_log(1.0 + (documents - df + 0.5) / (df + 0.5)); }
+  static double bound(const ModelValues& values, const CollectionStatistics& statistics) {
+    return (values[0] + 1.0) * idf(documents_of(statistics), 1.0);
+  }
+};
+
+template <class Formula>
+void weigh(const ModelTerm& term, std::span<const double> freqs, std::span<const double> lengths, double* weights) {
+  const Formula weight(term);
+  for (std::size_t i = 0; i < freqs.size(); ++i) weights[i] = weight(freqs[i], lengths[i]);
+}
+
+template <class Formula>
+WeightingModel model(std::string_view name, std::string_view description) {
+  return {name, description, Formula::parameters, Formula::bound, weigh<Formula>};
+}
+
+/// "k1, b".
+std::string names_of_parameters(const WeightingModel& model) {
+  std::string names;
+  for (const ModelParameter& parameter : model.parameters)
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", parameter.name);
+  return names;
+}
+
+}  // namespace
+
+std::span<const WeightingModel> all_weighting_models() {
+  static const WeightingModel models[] = {
+      model<Dirichlet>("qld", "query likelihood with Dirichlet prior (mu 1000)"),
+      model<JelinekMercer>("qljm", "query likelihood with Jelinek-Mercer smoothing (lambda 0.1)"),
+      model<Pl2>("pl2", "divergence from randomness: Poisson, Laplace, normalization 2 (c 1)"),
+      model<Dph>("dph", "divergence from randomness: hypergeometric, without parameters"),
+      model<RobertsonTfIdf>("tfidf", "Robertson's tf times idf (k1 1.2, b 0.75)"),
+      model<StoredBm25>("bm25", "BM25 (k1 1.2, b 0.75)"),
+  };
+  return models;
+}
+
+Weighting weighting_named(std::string_view name) {
+  Weighting weighting;
+  weighting.model = &find_named(all_weighting_models(), name, "weighting model");
+  for (std::size_t i = 0; i < weighting.model->parameters.size(); ++i)
+    weighting.values[i] = weighting.model->parameters[i].value;
+  return weighting;
+}
+
+void set_parameter(Weighting& weighting, std::string_view name, double value) {
+  const WeightingModel& model = *weighting.model;
+  if (model.parameters.empty())
+    throw InvalidArgument("the weighting model {} has no parameters; omit '{}'", model.name, name);
+  const auto found = std::find_if(model.parameters.begin(), model.parameters.end(),
+                                  [&](const ModelParameter& parameter) { return parameter.name == name; });
+  if (found == model.parameters.end())
+    throw InvalidArgument("the weighting model {} has no parameter '{}': use {}", model.name, name,
+                          names_of_parameters(model));
+  check_range(fmt::format("{} of the weighting model {}", name, model.name), value, found->least, found->greatest);
+  weighting.values[static_cast<std::size_t>(found - model.parameters.begin())] = value;
+}
+
+Weighting read_weighting(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  Weighting weighting = weighting_named(text.substr(0, colon));
+  if (colon == text.npos) return weighting;
+  std::string_view left = text.substr(colon + 1);
+  for (bool more = true; more;) {
+    const std::size_t comma = left.find(',');
+    const std::string_view setting = left.substr(0, comma);
+    more = comma != left.npos;
+    left.remove_prefix(more ? comma + 1 : left.size());
+    const std::size_t equals = setting.find('=');
+    const char* const end = setting.data() + setting.size();
+    double value = 0;
+    const char* const digits = setting.data() + std::min(equals + 1, setting.size());
+    const auto read = std::from_chars(digits, end, value);
+    if (equals == setting.npos || digits == end || read.ec != std::errc() || read.ptr != end)
+      throw InvalidArgument("'{}' is not a parameter and its value; write for example {}", setting,
+                            weighting_text(weighting));
+    set_parameter(weighting, setting.substr(0, equals), value);
+  }
+  return weighting;
+}
+
+std::string weighting_text(const Weighting& weighting) {
+  std::string text(weighting.model->name);
+  for (std::size_t i = 0; i < weighting.model->parameters.size(); ++i)
+    text += fmt::format("{}{}={}", i == 0 ? ':' : ',', weighting.model->parameters[i].name, weighting.values[i]);
+  return text;
+}
+
+ImpactSettings impacts_of_weighting(const Weighting& weighting, const CollectionStatistics& statistics, unsigned bits) {
+  // Of collections with less than a few tokens, the bound may be 0.
+  constexpr double least_bound = 0.001;
+  ImpactSettings settings{bits};
+  const double bound = weighting.model->bound(weighting.values, statistics);
+  settings.scale = static_cast<double>(settings.max_weight()) / (bound > least_bound ? bound : least_bound);
+  return settings;
+}
+
+}  // namespace quern
