@@ -322,6 +322,7 @@ Features features_of(const IndexManifest& manifest) {
     features.emplace_back(weights_feature);
   else if (manifest.quantize_bits > 0)
     features.emplace_back(impacts_feature);
+  if (manifest.weighting) features.emplace_back(weighting_feature);
   if (manifest.shard) features.emplace_back(shard_feature);
   if (manifest.codec == newpfd_codec.name) features.emplace_back(simple16_feature);
   return features;
@@ -377,6 +378,7 @@ std::string IndexManifest::to_json() const {
   if (has_forward) json["settings"]["forward"] = true;
   if (has_texts) json["settings"]["store_text"] = true;
   describe_index_settings(put, *this);
+  if (weighting) json["settings"]["weighting"] = quern::to_json(*weighting);
   if (scores) json["settings"]["scores"] = quern::to_json(*scores);
   if (quantize_bits > 0 && !impacts) {
     json["settings"]["quantize_bits"] = quantize_bits;
@@ -407,6 +409,9 @@ IndexManifest IndexManifest::from_json(const std::string& text, const std::strin
     if (settings.contains("scores")) manifest.scores = document_score_settings(settings.at("scores"), what);
     manifest.quantize_bits = settings.value("quantize_bits", 0u);
     if (manifest.quantize_bits > 0) settings.at("quantize_top").get_to(manifest.quantize_top);
+    if (settings.contains("weighting")) manifest.weighting = read_weighting(settings.at("weighting"), what);
+    if (manifest.weighting && !manifest.impacts)
+      throw CorruptFile(what + ": section 'manifest': has a weighting model, but no impacts");
     if (manifest.impacts) {
       manifest.quantize_bits = manifest.impacts->bits;
       manifest.quantize_top = static_cast<float>(manifest.impacts->max_weight());

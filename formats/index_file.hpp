@@ -57,6 +57,8 @@ struct IndexManifest {
   Bm25Parameters bm25;
   /// Set if postings have weights from the corpus instead of frequencies: impacts are these weights.
   std::optional<ImpactSettings> impacts;
+  /// Set if these weights were computed from the text by this model: then cf and lengths still count the text.
+  std::optional<Weighting> weighting;
   unsigned quantize_bits = 0;       ///< of the quantized impacts; 0 without them
   float quantize_top = 0;           ///< the greatest term score: quantized impacts are steps of it
   CollectionStatistics statistics;  ///< for scores: of this index, or of the whole collection if it is a shard
@@ -94,7 +96,8 @@ struct PostingList {
   term_t number = 0;
   docid_t whole_df = 0;  ///< df over all shards; the list's df if the index isn't a shard
   std::uint64_t df = 0;
-  std::uint64_t cf = 0;                 ///< sum of the frequencies, or of the weights
+  /// Sum of the frequencies, or of given weights; with a weighting model, whole_cf.
+  std::uint64_t cf = 0;
   std::uint64_t whole_cf = 0;           ///< cf over all shards; the list's cf if the index isn't a shard
   ByteView short_list;                  ///< encoded postings of a list of at most max_short_list; otherwise empty
   WordView words;                       ///< list header and blocks; empty for short lists
@@ -143,11 +146,11 @@ class IndexReader : public ManifestReader<IndexReader, IndexManifest, FileKind::
     return manifest_.impacts ? manifest_.impacts->impact_of(freq) : impact(freq, constant);
   }
   /// An upper bound of the list's quantized impacts: their maximum; for short lists the index's maximum, or the most
-  /// that the sum of their weights allows for one. Requires a quantizer.
+  /// that the sum of given weights allows for one. Requires a quantizer.
   std::uint32_t quantized_max_impact(const PostingList& list) const {
     const ImpactQuantizer quantize(manifest_.quantize_top, manifest_.quantize_bits);
     if (!list.is_short()) return quantize(quantized_weight(list) * list.max_impact);
-    if (!manifest_.impacts) return quantize.levels();
+    if (!manifest_.impacts || manifest_.weighting) return quantize.levels();
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(quantize.levels(), list.cf - list.df + 1));
   }
 

@@ -35,6 +35,28 @@ ImpactSettings read_impact_settings(const ManifestJson& json, const std::string&
   return settings;
 }
 
+ManifestJson to_json(const Weighting& weighting) {
+  ManifestJson json = {{"model", weighting.model->name}};
+  for (std::size_t i = 0; i < weighting.model->parameters.size(); ++i)
+    json[std::string(weighting.model->parameters[i].name)] = weighting.values[i];
+  return json;
+}
+
+Weighting read_weighting(const ManifestJson& json, const std::string& what) {
+  const auto name = json.at("model").get<std::string>();
+  if (!has_named(all_weighting_models(), name))
+    throw UnsupportedVersion(
+        "{}: has the weighting model '{}', which this version does not support; use a newer version", what, name);
+  Weighting weighting = weighting_named(name);
+  try {
+    for (const ModelParameter& parameter : weighting.model->parameters)
+      set_parameter(weighting, parameter.name, json.at(std::string(parameter.name)).get<double>());
+  } catch (const InvalidArgument& wrong) {
+    throw CorruptFile(what + ": section 'manifest': " + wrong.what());
+  }
+  return weighting;
+}
+
 ManifestJson to_json(const DocumentScoreSettings& settings) {
   ManifestJson json = {{"pagerank_scale", name_of_value(pagerank_scales, settings.pagerank_scale)},
                        {"alpha", settings.alpha},
@@ -74,8 +96,8 @@ constexpr LibraryName library_names[] = {{"unicode", &TextLibraries::unicode},
 void check_features(const ManifestJson& json, const Features& implied, const std::string& what) {
   const auto features = json.value("features", Features());
   for (const std::string& feature : features)
-    if (feature != impacts_feature && feature != weights_feature && feature != shard_feature &&
-        feature != simple16_feature)
+    if (feature != impacts_feature && feature != weights_feature && feature != weighting_feature &&
+        feature != shard_feature && feature != simple16_feature)
       throw UnsupportedVersion("{}: has the feature '{}', which this version does not support; use a newer version",
                                what, feature);
   if (features != implied) throw CorruptFile(what + ": section 'manifest': its features contradict its settings");

@@ -4,6 +4,7 @@
 
 #include "quern/core/bm25.hpp"
 #include "quern/core/named.hpp"
+#include "quern/core/weighting_model.hpp"
 #include "quern/text/analyzer.hpp"
 #include "quern/text/field_value.hpp"
 
@@ -87,6 +88,11 @@ void check_score_settings(const DocumentScoreSettings& settings);
 nlohmann::ordered_json to_json(const ImpactSettings& settings);
 /// Throws like document_score_settings(), and CorruptFile for numbers out of range.
 ImpactSettings read_impact_settings(const nlohmann::ordered_json& json, const std::string& what);
+
+/// The name of the model and the values of its parameters.
+nlohmann::ordered_json to_json(const Weighting& weighting);
+/// Throws like read_impact_settings(), and UnsupportedVersion for an unknown model.
+Weighting read_weighting(const nlohmann::ordered_json& json, const std::string& what);
 
 nlohmann::ordered_json to_json(const DocumentScoreSettings& settings);
 /// Throws nlohmann::json::exception if something is missing or of another type; CorruptFile, with `what`, for an
@@ -183,7 +189,8 @@ Manifest read_described_manifest(const std::string& text, const std::string& wha
 /// Optional parts of a file. A program that doesn't know a feature can't read the file.
 using Features = std::vector<std::string>;
 inline constexpr std::string_view impacts_feature = "quantized impacts", weights_feature = "given weights",
-                                  shard_feature = "shard", simple16_feature = "simple16";
+                                  weighting_feature = "weighting model", shard_feature = "shard",
+                                  simple16_feature = "simple16";
 
 /// Compares a manifest's list of features with what its other keys imply; a missing list is an empty one. Throws
 /// UnsupportedVersion for a feature that this program doesn't know, CorruptFile if the two differ.

@@ -231,7 +231,7 @@ ScoringOptions scoring_options(const ScoringArguments& arguments, const IndexRea
   if (arguments.alpha && arguments.scorer != Scorer::bm25_pagerank)
     throw CLI::ValidationError("--alpha", "needs --scorer bm25+pagerank");
   if (arguments.names_scores && arguments.scores == Scores::exact && index.manifest().impacts)
-    throw CLI::ValidationError("--scores", "exact: this index has given impacts, whose sums are integers; omit it");
+    throw CLI::ValidationError("--scores", "exact: this index stores weights, whose sums are integers; omit it");
   ScoringOptions options = scoring_of_index(index, {arguments.k1, arguments.b, arguments.alpha});
   options.idf = arguments.idf;
   options.scores = arguments.scores;

@@ -179,6 +179,22 @@ void add_build_options(CLI::App& command, api::IndexOptions& options) {
                     max_quantize_bits);
 }
 
+void add_weights_option(CLI::App& command, std::string& weights) {
+  add_option(command, "--weights", weights, "MODEL",
+             with_choices("Store the weights of this model instead of frequencies, in --quantize bits "
+                          "(default: 16); scores are their sums. Parameters follow the name: pl2:c=5, or "
+                          "tfidf:k1=0.9,b=0.4. The models:",
+                          all_weighting_models()))
+      ->check(checked_by([](const std::string& text) -> std::string {
+        try {
+          read_weighting(text);
+          return {};
+        } catch (const InvalidArgument& wrong) {
+          return wrong.what();
+        }
+      }));
+}
+
 std::optional<ShardChoice> shard_choice(const std::string& text) {
   const std::size_t slash = text.find('/');
   if (slash == std::string::npos) return std::nullopt;
@@ -394,7 +410,9 @@ std::string config_text(const IndexManifest& manifest, const BesideChoice& besid
   if (const auto& languages = manifest.pages.languages; !languages.empty())
     text += fmt::format("languages = {}\n", fmt::join(languages, ","));
   if (manifest.pages.drop_copies) text += "drop-copies = true\n";
-  if (manifest.impacts) {
+  if (manifest.weighting) {
+    text += fmt::format("weights = {}\nquantize = {}\n", weighting_text(*manifest.weighting), manifest.impacts->bits);
+  } else if (manifest.impacts) {
     text += fmt::format("impacts = {}\n", manifest.impacts->bits);
     if (manifest.impacts->scale) text += fmt::format("impact-scale = {}\n", *manifest.impacts->scale);
   } else if (manifest.quantize_bits > 0) {

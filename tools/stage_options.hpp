@@ -38,6 +38,8 @@ void add_pagerank_scale_option(CLI::App& command, std::string& scale);
 void add_bm25_options(CLI::App& command, double& k1, double& b, const std::string& purpose);
 /// --codec, --block-size, --recursion, --k1, --b, --quantize.
 void add_build_options(CLI::App& command, api::IndexOptions& options);
+/// --weights.
+void add_weights_option(CLI::App& command, std::string& weights);
 
 // --shard, --statistics and --scales of quern build.
 

@@ -12,8 +12,9 @@ struct IndexStatistics {
   std::string codec, order, stemmer, stopwords;
   unsigned block_size = 0;
   double k1 = 0, b = 0;        ///< of block maxima; the default of queries
-  unsigned quantize_bits = 0;  ///< of quantized impacts; 0: none
+  unsigned quantize_bits = 0;  ///< of quantized impacts or weights; 0: none
   unsigned impact_bits = 0;    ///< of weights from the corpus; 0: documents had texts
+  std::string weights;         ///< the weighting model with its parameters, such as "qld:mu=1500"; empty: none
   bool has_pagerank = false, has_global_scores = false, has_forward = false, has_texts = false;
 };
 

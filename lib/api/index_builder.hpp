@@ -17,7 +17,9 @@ struct IndexOptions {
   double alpha = 0.3;          ///< of global scores
   std::string pagerank_scale = "rank";
   double k1 = 1.2, b = 0.75;
-  unsigned quantize_bits = 0;  ///< 4 to 16: also store quantized impacts
+  unsigned quantize_bits = 0;  ///< 4 to 16: also store quantized impacts; with `weights`, their bits (0: 16)
+  /// A weighting model whose weights are stored instead of frequencies, such as "qld" or "qld:mu=1500"; empty: none.
+  std::string weights;
   /// Bits of given weights, 4 to 16: documents have vectors, from which the index is built; 0: they have texts.
   unsigned impact_bits = 0;
   std::optional<double> impact_scale;  ///< given weights are multiplied by it and rounded; none: they must be whole

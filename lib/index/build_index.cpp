@@ -6,6 +6,7 @@
 #include "quern/formats/manifest_settings.hpp"
 #include "quern/index/index_assembly.hpp"
 #include "quern/index/inverter.hpp"
+#include "quern/index/weighed_lists.hpp"
 #include "quern/io/checksum.hpp"
 
 namespace quern {
@@ -26,11 +27,39 @@ unsigned num_scores(const DocumentOrder& order) {
   return unsigned{!order.pagerank.empty()} + unsigned{!order.global_scores.empty()};
 }
 
-BuildOptions options_for(const CollectionReader& collection, BuildOptions options) {
+CollectionStatistics statistics_of(const CollectionReader& collection, const CollectionContext* whole) {
+  if (whole != nullptr) return whole->statistics;
+  return {collection.num_documents(), collection.manifest().tokens};
+}
+
+BuildOptions options_for(const CollectionReader& collection, BuildOptions options, const CollectionContext* whole) {
   options.impacts = collection.manifest().impacts;
   check_build_options(options);
+  if (options.weighting) {
+    const unsigned bits = std::exchange(options.quantize_bits, 0);
+    options.impacts =
+        impacts_of_weighting(*options.weighting, statistics_of(collection, whole), bits > 0 ? bits : usual_weight_bits);
+  }
   return options;
 }
+
+/// Finds a collection's terms by ascending numbers.
+class LexiconPlace {
+ public:
+  explicit LexiconPlace(const CollectionReader& collection) : collection_(collection), scan_(collection.lexicon()) {}
+
+  const DictionaryEntry& at(term_t term) {
+    for (; terms_read_ <= term; ++terms_read_)
+      if (!scan_.next(entry_)) throw CorruptFile(collection_.name() + ": the lexicon ends too early");
+    return entry_;
+  }
+
+ private:
+  const CollectionReader& collection_;
+  DictionaryScan scan_;
+  DictionaryEntry entry_;
+  std::uint64_t terms_read_ = 0;
+};
 
 /// A chunk to invert.
 struct InvertJob {
@@ -64,7 +93,7 @@ class IndexBuilder {
       : collection_(collection),
         order_(order),
         order_options_(order_options),
-        options_(options_for(collection, options)),
+        options_(options_for(collection, options, whole)),
         resources_(resources),
         whole_(whole),
         range_(whole != nullptr ? whole->docids : DocidRange{0, collection.num_documents()}),
@@ -128,17 +157,23 @@ class IndexBuilder {
     invert(inverter);
     const auto lists = inverter.finish(assembly_.jobs_in_flight());
     spilled_runs_ = inverter.num_runs();
-    DictionaryScan lexicon = collection_.lexicon();
-    DictionaryEntry entry;
-    std::uint64_t terms_read = 0;
-    const CollectionStatistics statistics =
-        whole_ != nullptr ? whole_->statistics
-                          : CollectionStatistics{collection_.num_documents(), collection_.manifest().tokens};
-    assembly_.write_lists(std::move(lengths), statistics, *lists, expected_postings(), [&](term_t term) {
-      for (; terms_read <= term; ++terms_read)
-        if (!lexicon.next(entry)) throw CorruptFile(collection_.name() + ": the lexicon ends too early");
-      return entry.term;
-    });
+    const CollectionStatistics statistics = statistics_of(collection_, whole_);
+    std::optional<WeighedLists> weighed;
+    if (options_.weighting)  // the lengths stay where they are when the assembly takes them
+      weighed.emplace(*lists, PostingWeights{*options_.weighting, statistics, *options_.impacts, lengths},
+                      whole_ != nullptr ? whole_counts() : WeighedLists::CountsOf(), resources_.tmp_folder);
+    LexiconPlace place(collection_);
+    assembly_.write_lists(std::move(lengths), statistics, weighed ? *weighed : *lists, expected_postings(),
+                          [&](term_t term) -> ListTerm {
+                            const DictionaryEntry& entry = place.at(term);
+                            return {entry.term, TermCounts::parse(entry.payload, collection_.name()).cf};
+                          });
+  }
+
+  /// Looks up the counts of terms over all shards.
+  WeighedLists::CountsOf whole_counts() const {
+    auto place = std::make_shared<LexiconPlace>(collection_);
+    return [place, counts = whole_->counts()](term_t term) { return counts(place->at(term).term); };
   }
 
   void invert(Inverter& inverter) {
@@ -230,6 +265,16 @@ void check_build_options(const BuildOptions& options) {
   check_bm25(options.bm25);
   if (options.quantize_bits != 0)
     check_range("bits of quantized impacts", options.quantize_bits, min_quantize_bits, max_quantize_bits);
+  if (options.weighting) {
+    if (options.impacts)
+      throw InvalidArgument("the corpus gives term weights, which take the place of a model's; omit {}",
+                            option_name<"weights">);
+    if (options.bm25 != Bm25Parameters())
+      throw InvalidArgument(
+          "weights of {} do not depend on {} and {}; omit them, and name the model's own parameters "
+          "like {}",
+          options.weighting->model->name, option_name<"k1">, option_name<"b">, "bm25:k1=0.9,b=0.4");
+  }
   if (!options.impacts) return;
   check_impact_settings(*options.impacts);
   if (options.quantize_bits != 0)

@@ -10,7 +10,10 @@ struct BuildOptions {
   std::string codec = "maskpfd";
   CodecOptions codec_options;
   Bm25Parameters bm25;
-  unsigned quantize_bits = 0;  ///< bits of the quantized impacts, 4 to 16; 0: stores none
+  /// Bits of the quantized impacts, 4 to 16; 0: stores none. With `weighting`: bits of weights; 0: usual_weight_bits.
+  unsigned quantize_bits = 0;
+  /// Set if the index stores weights computed by a model instead of frequencies.
+  std::optional<Weighting> weighting = std::nullopt;
   /// Set if frequencies are weights from the corpus, and scores sums of them. Collections set it themselves.
   std::optional<ImpactSettings> impacts = std::nullopt;
   bool allow_empty = true;              ///< build an index even if no document has a term
@@ -18,7 +21,7 @@ struct BuildOptions {
 };
 
 /// Checks codec, block size, recursion, k1 (at least 0), b (0 to 1) and the bits of quantized impacts. Throws
-/// InvalidArgument, also for options that don't apply to given impacts.
+/// InvalidArgument, also for options that don't apply to given impacts or weighting models.
 void check_build_options(const BuildOptions& options);
 
 /// The result of building an index.

@@ -53,8 +53,10 @@ struct CollectionContext {
   DocidRange docids;  ///< the shard's range of the whole order
   CollectionStatistics statistics;
   std::optional<float> quantize_top;  ///< the greatest term score, for quantized impacts
-  /// Returns a term's counts over all documents. Called in ascending term order, once per term.
-  std::function<TermCounts(std::string_view)> counts;
+  /// Returns a term's counts over all documents; call in ascending term order, once per term.
+  using Counts = std::function<TermCounts(std::string_view)>;
+  /// Begins to look up counts; each result is independent of others.
+  std::function<Counts()> counts;
 };
 
 /// Writes weights from the corpus as the impacts of an index. A list's bit width depends on its greatest weight, known

@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <cstring>
+#include <numeric>
 
 #include "quern/core/job_pipeline.hpp"
 #include "quern/index/list_encoder.hpp"
@@ -27,9 +28,16 @@ struct EncodingJob {
 class ListOutput {
  public:
   ListOutput(IndexWriter& writer, std::optional<ImpactSections>& impacts, IndexManifest& counts,
-             std::optional<WeightSections>& weights, const std::function<std::string_view(term_t)>& term_at,
-             const CollectionContext* whole)
-      : writer_(writer), impacts_(impacts), weights_(weights), counts_(counts), term_at_(term_at), whole_(whole) {}
+             std::optional<WeightSections>& weights, const std::function<ListTerm(term_t)>& term_at,
+             const AssemblyPlan& plan)
+      : writer_(writer),
+        impacts_(impacts),
+        weights_(weights),
+        counts_(counts),
+        term_at_(term_at),
+        has_model_(plan.options.weighting.has_value()) {
+    if (plan.whole != nullptr) whole_counts_ = plan.whole->counts();
+  }
 
   void write(const EncodedBatch& batch) {
     if (weights_) weights_->add(batch);
@@ -61,14 +69,16 @@ class ListOutput {
     note(list, pieces_.list());
   }
 
-  /// Returns the list's term; for a shard, sets the term's counts over all shards.
+  /// Returns the list's term. For a shard, sets the term's counts over all shards; with a weighting model, sets cf,
+  /// which does not follow from the weights, to that of the whole collection.
   std::string_view name(EncodedList& list, const EncodedBatch::Item& item) const {
-    const std::string_view term = term_at_(item.term);
-    if (whole_ == nullptr) return term;
-    list.whole = whole_->counts(term);
-    if (list.whole->df < list.df || list.whole->cf < list.cf)
-      throw InvalidArgument("the statistics have fewer postings of '{}' than the shard", term);
-    return term;
+    const ListTerm term = term_at_(item.term);
+    if (whole_counts_) list.whole = whole_counts_(term.text);
+    if (has_model_) list.cf = list.whole ? list.whole->cf : term.cf;
+    if (list.whole && (list.whole->df < list.df || list.whole->cf < list.cf))
+      throw InvalidArgument("the statistics have fewer postings of '{}' than the shard", term.text);
+    if (list.cf < list.df) throw InvalidArgument("the term '{}' has fewer occurrences than postings", term.text);
+    return term.text;
   }
 
   void note(const EncodedList& list, const EncodedBatch::Item& item) {
@@ -81,8 +91,9 @@ class ListOutput {
   std::optional<ImpactSections>& impacts_;
   std::optional<WeightSections>& weights_;
   IndexManifest& counts_;
-  const std::function<std::string_view(term_t)>& term_at_;
-  const CollectionContext* whole_;
+  const std::function<ListTerm(term_t)>& term_at_;
+  bool has_model_;
+  CollectionContext::Counts whole_counts_;  ///< of a shard
   PieceJoin pieces_;
 };
 
@@ -158,7 +169,7 @@ std::vector<float> IndexAssembly::constants(std::span<const std::uint32_t> lengt
 
 void IndexAssembly::write_lists(std::vector<std::uint32_t> lengths, const CollectionStatistics& statistics,
                                 ListSource& lists, std::uint64_t expected_postings,
-                                const std::function<std::string_view(term_t)>& term_at) {
+                                const std::function<ListTerm(term_t)>& term_at) {
   const BuildOptions& options = plan_.options;
   Progress& progress = *plan_.resources.progress;
   progress.start("write lists", expected_postings, "postings");
@@ -178,7 +189,7 @@ void IndexAssembly::write_lists(std::vector<std::uint32_t> lengths, const Collec
   std::optional<WeightSections> weights;
   if (options.impacts) weights.emplace(*options.impacts, options.codec_options.block_size, plan_.resources);
 
-  ListOutput output{writer_, impacts, counts_, weights, term_at, plan_.whole};
+  ListOutput output{writer_, impacts, counts_, weights, term_at, plan_};
   run_jobs(
       jobs_in_flight(), [&] { return std::make_unique<EncodingJob>(context, plan_.resources.tmp_folder); },
       [&](EncodingJob& job) { return lists.next(job.batch); },
@@ -189,6 +200,7 @@ void IndexAssembly::write_lists(std::vector<std::uint32_t> lengths, const Collec
       });
   writer_.end_lists();
   progress.finish();
+  if (options.weighting) counts_.tokens = std::accumulate(lengths_.begin(), lengths_.end(), std::uint64_t{0});
   if (impacts) {
     impacts->write(context, plan_.out, jobs_in_flight(), writer_);
     counts_.quantize_top = impacts->quantizer().top();
@@ -266,6 +278,7 @@ BuildReport IndexAssembly::finish(IndexManifest manifest, std::span<const float>
   manifest.documents = plan_.tables.documents;
   manifest.quantize_top = counts_.quantize_top;
   manifest.impacts = plan_.options.impacts;
+  manifest.weighting = plan_.options.weighting;
   manifest.statistics = counts_.statistics;
   manifest.empty_documents = counts_.empty_documents;
   manifest.postings = counts_.postings;

@@ -41,6 +41,15 @@ struct AssemblyPlan {
   std::size_t jobs_in_flight() const;
 };
 
+/// A list's term.
+struct ListTerm {
+  std::string_view text;
+  std::uint64_t cf = 0;  ///< in the text of the whole collection; only for weighting models
+
+  ListTerm(std::string_view term, std::uint64_t term_cf = 0)
+      : text(term), cf(term_cf) {}  // NOLINT(google-explicit-constructor): mostly a text
+};
+
 /// An index's data of a document, without postings.
 struct IndexedDocument {
   std::string_view docno, url, title;
@@ -71,12 +80,12 @@ class IndexAssembly {
 
   /// Writes all lists, and their quantized impacts if the options request them. `lengths` are the documents' in docID
   /// order; scores use `statistics`. `term_at` returns a term by the source's number and is called in ascending order;
-  /// `expected_postings` is only for progress.
+  /// `expected_postings` is only for progress. With a weighting model, the source's frequencies are weights already.
   void write_lists(std::vector<std::uint32_t> lengths, const CollectionStatistics& statistics, ListSource& lists,
-                   std::uint64_t expected_postings, const std::function<std::string_view(term_t)>& term_at);
+                   std::uint64_t expected_postings, const std::function<ListTerm(term_t)>& term_at);
   /// Of the lists written.
   std::uint64_t postings() const { return counts_.postings; }
-  /// Sum of all frequencies.
+  /// Sum of all frequencies; with a weighting model, of all lengths.
   std::uint64_t tokens() const { return counts_.tokens; }
 
   void write_documents(DocumentSort documents);

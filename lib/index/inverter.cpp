@@ -148,7 +148,7 @@ class SortedRunMerge {
 /// Lists whose postings are all sorted in memory.
 class SortedSource : public ListSource {
  public:
-  explicit SortedSource(std::span<const Posting> postings) : left_(postings) {}
+  explicit SortedSource(std::span<Posting> postings) : left_(postings) {}
 
   bool next(ListBatch& batch) override {
     if (left_.empty()) return false;
@@ -163,7 +163,7 @@ class SortedSource : public ListSource {
   }
 
  private:
-  std::span<const Posting> left_;
+  std::span<Posting> left_;
 };
 
 /// Lists merged from runs on disk.

@@ -10,9 +10,9 @@
 /// Sources of posting lists for the encoder, in batches, in term order.
 namespace quern {
 
-/// Lists in memory owned by the source: postings sorted by (term, docID).
+/// Lists in memory owned by the source, which does not read them again: postings sorted by (term, docID).
 struct ViewedLists {
-  std::span<const Posting> postings;
+  std::span<Posting> postings;
 };
 /// Lists owned by the batch: postings sorted by (term, docID).
 struct OwnedLists {

@@ -5,6 +5,7 @@
 #include <tbb/parallel_for.h>
 
 #include <atomic>
+#include <numeric>
 
 #include "quern/codec/bit_packing.hpp"
 #include "quern/codec/short_list.hpp"
@@ -26,6 +27,7 @@ class IndexCheck {
         resources_(resources),
         quantizer_(index.quantizer()),
         is_given_(index.manifest().impacts.has_value()),
+        counts_text_(index.manifest().weighting.has_value()),
         lengths_(index.num_documents()),
         constants_(index.num_documents()) {
     const double average = index.manifest().statistics.average_length();
@@ -111,7 +113,7 @@ class IndexCheck {
         if (stored_kth_impact(impacts[i], impacts[0]) != list.kth_impact[i])
           fail("lexicon", "its k-th best impact differs from the list's");
     }
-    if (totals.cf != list.cf) fail("lexicon", "its collection frequency differs from the list's");
+    if (!counts_text_ && totals.cf != list.cf) fail("lexicon", "its collection frequency differs from the list's");
     if (quantizer_) check_max_impact(list, totals.top.at_ranks()[0]);
   }
 
@@ -234,12 +236,15 @@ class IndexCheck {
     const IndexManifest& manifest = index_.manifest();
     if (lists_ != manifest.terms || short_lists_ != manifest.short_lists)
       fail("lexicon", "its number of lists differs from the manifest's");
-    if (postings_ != manifest.postings || tokens_ != manifest.tokens)
+    const std::uint64_t tokens =
+        counts_text_ ? std::accumulate(index_.lengths().begin(), index_.lengths().end(), std::uint64_t{0})
+                     : tokens_.load();
+    if (postings_ != manifest.postings || tokens != manifest.tokens)
       fail("postings", "their counts differ from the manifest's");
   }
 
   void check_lengths() const {
-    const bool exact = index_.manifest().lengths == Lengths::exact;
+    const bool exact = index_.manifest().lengths == Lengths::exact && !counts_text_;
     std::uint64_t empty = 0;
     for (docid_t docid = 0; docid < index_.num_documents(); ++docid) {
       if (exact && lengths_[docid] != index_.length(docid))
@@ -276,7 +281,8 @@ class IndexCheck {
   const IndexReader& index_;
   const Resources& resources_;
   std::optional<ImpactQuantizer> quantizer_;
-  bool is_given_;  ///< whether impacts are given by the corpus
+  bool is_given_;     ///< whether lists have weights instead of frequencies
+  bool counts_text_;  ///< whether cf and lengths count the text, from which a model computed the weights
   std::vector<std::atomic<std::uint32_t>> lengths_;
   std::vector<float> constants_;
   std::atomic<std::uint64_t> postings_ = 0, tokens_ = 0, lists_ = 0, short_lists_ = 0;

@@ -23,7 +23,10 @@ void check_quantized(const IndexReader& index, const ScoringOptions& options) {
 /// Scores are sums of given impacts, whatever the options say; those that would change them are refused.
 void check_given(const IndexReader& index, const ScoringOptions& options) {
   const auto refuse = [&](const std::string& named) {
-    throw InvalidArgument("{}: its scores are sums of weights given by the corpus; omit {}", index.name(), named);
+    const auto& weighting = index.manifest().weighting;
+    throw InvalidArgument("{}: its scores are sums of weights {}; omit {}", index.name(),
+                          weighting ? fmt::format("of the model {}", weighting->model->name) : "given by the corpus",
+                          named);
   };
   if (options.bm25 != index.manifest().bm25) refuse(fmt::format("{} and {}", option_name<"k1">, option_name<"b">));
   if (options.idf != Idf::lucene) refuse(option_name<"idf">);

@@ -103,7 +103,7 @@ ListPiece piece_of(std::span<const Posting> postings, std::uint64_t first) {
 
 TEST_CASE("A list encoded in pieces has the code of the whole list", "[index][encoding]") {
   const TemporaryFolder folder;
-  const Documents documents = random_list(3 * list_piece_postings + 100);
+  Documents documents = random_list(3 * list_piece_postings + 100);
   const std::span<const Posting> postings = documents.postings;
   for (const Codec* codec : all_codecs()) {
     const CodecOptions options = {128, 1};
@@ -111,7 +111,7 @@ TEST_CASE("A list encoded in pieces has the code of the whole list", "[index][en
     INFO(codec->name);
     ListEncoding encoding({codec, options, static_cast<docid_t>(documents.constants.size()), documents.constants});
     EncodedBatch whole(folder.path("")), batch(folder.path(""));
-    encoding.encode(ViewedLists{postings}, whole);
+    encoding.encode(ViewedLists{documents.postings}, whole);
     PieceJoin join;
     Words words;
     std::vector<docid_t> block_last;

@@ -45,6 +45,7 @@ void add_index_command(CLI::App& program) {
       ->capture_default_str();
   add_order_options(command, options);
   add_build_options(command, options);
+  add_weights_option(command, options.weights);
   add_forward_option(command, options.forward);
   add_allow_empty_option(command, options.allow_empty);
   add_output_options(command, arguments.common, arguments.output, "index");
@@ -278,6 +279,7 @@ void add_build_command(CLI::App& program) {
                    "The order, as written by quern order (default: the order of the corpus)");
   add_shard_options(command, arguments.shard);
   add_build_options(command, arguments.index);
+  add_weights_option(command, arguments.index.weights);
   add_forward_option(command, arguments.beside.forward);
   add_allow_empty_option(command, arguments.index.allow_empty);
   command.add_flag(

@@ -92,7 +92,12 @@ Json index_file_json(const IndexReader& index) {
                {"lists_in_one_block", figures.lists_in_one_block},
                {"file_bytes", figures.file_bytes},
                {"sections", sections_json(index.container())}};
-  if (manifest.impacts) json["given_impacts"] = to_json(*manifest.impacts);
+  if (manifest.weighting) {
+    json["weights"] = to_json(*manifest.weighting);
+    json["weights"].update(to_json(*manifest.impacts));
+  } else if (manifest.impacts) {
+    json["given_impacts"] = to_json(*manifest.impacts);
+  }
   if (!manifest.field_names.kept.empty()) json["kept_fields"] = manifest.field_names.kept;
   if (manifest.scores) json["scores"] = to_json(*manifest.scores);
   if (manifest.shard)

@@ -68,7 +68,7 @@ constexpr Heading headings[] = {
       "max-errors languages drop-copies html"}},
     {"Analysis", {"stemmer stopwords impacts", "index", "impact-scale"}},
     {"Document order", {"order by pagerank", "links", "pagerank-scale report"}},
-    {"Index", {"codec quantize store-text forward", "to", "block-size recursion allow-empty"}},
+    {"Index", {"codec quantize weights store-text forward", "to", "block-size recursion allow-empty"}},
     {"Shards", {"shard shards statistics scales", "", ""}},
     {"Synthetic data",
      {"df docs mean-length", "trees leaves hidden lengths",

@@ -106,7 +106,10 @@ IndexStatistics Index::statistics() const {
     out.k1 = manifest.bm25.k1;
     out.b = manifest.bm25.b;
     out.quantize_bits = manifest.quantize_bits;
-    if (manifest.impacts) out.impact_bits = manifest.impacts->bits;
+    if (manifest.weighting)
+      out.weights = weighting_text(*manifest.weighting);
+    else if (manifest.impacts)
+      out.impact_bits = manifest.impacts->bits;
     out.has_pagerank = !reader.pagerank().empty();
     out.has_global_scores = !reader.global_scores().empty();
     out.has_forward = has_member(reader.name(), forward_member);

@@ -94,6 +94,7 @@ IndexSettings index_settings(const IndexOptions& options) {
   settings.build.codec_options.recursion = options.recursion;
   settings.build.bm25 = {options.k1, options.b};
   settings.build.quantize_bits = options.quantize_bits;
+  if (!options.weights.empty()) settings.build.weighting = read_weighting(options.weights);
   settings.build.impacts = settings.parse.impacts;
   settings.build.allow_empty = options.allow_empty;
   settings.forward = options.forward;

@@ -33,8 +33,7 @@ std::uint64_t postings_below(BlockReader& reader, std::uint64_t block_size, doci
 /// The lists of a range of documents, with their terms' counts over all documents.
 class RangeLexicon {
  public:
-  RangeLexicon(const IndexReader& index, const DocidRange& range)
-      : index_(index), range_(range), cursor_(index), counting_(index) {}
+  RangeLexicon(const IndexReader& index, const DocidRange& range) : index_(index), range_(range), cursor_(index) {}
 
   bool next(std::string& term, std::vector<PostingRange>& ranges) {
     while (cursor_.next()) {
@@ -50,19 +49,22 @@ class RangeLexicon {
     return false;
   }
 
-  /// Counts of a term over all documents; terms must ascend.
-  TermCounts counts_of(std::string_view term) {
-    do {
-      if (!counting_.next()) throw CorruptFile(index_.name() + ": the lexicon ends too early");
-    } while (counting_.term() != term);
-    return {counting_.list().df, counting_.list().cf};
-  }
-
  private:
   const IndexReader& index_;
   DocidRange range_;
-  LexiconCursor cursor_, counting_;  ///< for postings and for counts, used by separate threads
+  LexiconCursor cursor_;
 };
+
+/// Counts of an index's terms over all documents.
+CollectionContext::Counts counts_in(const IndexReader& index) {
+  auto cursor = std::make_shared<LexiconCursor>(index);
+  return [&index, cursor](std::string_view term) -> TermCounts {
+    do {
+      if (!cursor->next()) throw CorruptFile(index.name() + ": the lexicon ends too early");
+    } while (cursor->term() != term);
+    return {cursor->list().df, cursor->list().cf};
+  };
+}
 
 CollectionManifest settings_of(const IndexManifest& from) {
   CollectionManifest manifest;
@@ -174,7 +176,7 @@ BuildReport cut_index(const IndexReader& index, const ShardChoice& choice, const
     whole.docids = range;
     whole.statistics = from.statistics;
     if (from.quantize_bits > 0) whole.quantize_top = from.quantize_top;
-    whole.counts = [&](std::string_view term) { return lexicon.counts_of(term); };
+    whole.counts = [&] { return counts_in(index); };
     const BuildOptions options = options_of_index(from);
     const IndexTables tables{range.size(),
                              unsigned{!index.pagerank().empty()} + unsigned{!index.global_scores().empty()}};
@@ -288,12 +290,14 @@ ShardSource::ShardSource(const ShardChoice& choice, const OrderReader& order, St
                      {}};
   whole_.statistics = statistics_.manifest().statistics();
   if (scales_) whole_.quantize_top = scales_->top;
-  whole_.counts = [this](std::string_view term) { return counts_of(term); };
+  whole_.counts = [this] { return counts(); };
 }
 
 void ShardSource::check(const CollectionReader& collection, const BuildOptions& options) const {
   statistics_.check_splits(collection.splits(), collection.name());
-  if (options.quantize_bits == 0) return;
+  if (options.weighting && scales_)
+    throw InvalidArgument("the scale of a weighting model follows from the statistics; omit {}", option_name<"scales">);
+  if (options.quantize_bits == 0 || options.weighting) return;
   if (!scales_)
     throw InvalidArgument(
         "quantized impacts of a shard need the scale of the whole index: create it with {}, and pass it with {}",
@@ -308,17 +312,19 @@ void ShardSource::check(const CollectionReader& collection, const BuildOptions& 
                           scales_->splits.size(), statistics_.splits().size());
 }
 
-const CollectionContext& ShardSource::whole() {
-  scan_.emplace(statistics_.terms());
-  has_entry_ = scan_->next(entry_);
-  return whole_;
-}
-
-TermCounts ShardSource::counts_of(std::string_view term) {
-  while (has_entry_ && entry_.term < term) has_entry_ = scan_->next(entry_);
-  if (!has_entry_ || entry_.term != term)
-    throw InvalidArgument("{}: lacks the term '{}' of the shard", statistics_.name(), term);
-  return TermCounts::parse(entry_.payload, statistics_.name());
+CollectionContext::Counts ShardSource::counts() const {
+  struct Place {
+    DictionaryScan scan;
+    DictionaryEntry entry;
+    bool has_entry;
+  };
+  auto place = std::make_shared<Place>(Place{statistics_.terms(), {}, true});
+  return [this, place](std::string_view term) {
+    while (place->has_entry && place->entry.term < term) place->has_entry = place->scan.next(place->entry);
+    if (!place->has_entry || place->entry.term != term)
+      throw InvalidArgument("{}: lacks the term '{}' of the shard", statistics_.name(), term);
+    return TermCounts::parse(place->entry.payload, statistics_.name());
+  };
 }
 
 }  // namespace quern

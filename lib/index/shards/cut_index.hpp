@@ -27,18 +27,15 @@ class ShardSource {
   /// Throws InvalidArgument unless the statistics match these collections and, for quantized impacts, the scale covers
   /// all of them with the same k1 and b.
   void check(const CollectionReader& collection, const BuildOptions& options) const;
-  /// For a single call of build_index().
-  const CollectionContext& whole();
+  /// For build_index().
+  const CollectionContext& whole() const { return whole_; }
 
  private:
-  TermCounts counts_of(std::string_view term);
+  CollectionContext::Counts counts() const;
 
   StatisticsReader statistics_;
   std::optional<Scales> scales_;
   CollectionContext whole_;
-  std::optional<DictionaryScan> scan_;
-  DictionaryEntry entry_;
-  bool has_entry_ = false;
 };
 
 /// Writes an index's statistics, which StatisticsBeside needs for its shards.

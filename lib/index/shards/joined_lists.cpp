@@ -102,26 +102,27 @@ struct JoinedBatch {
 class TermNames {
  public:
   /// Adds the next term; they are numbered from 0.
-  void add(std::string_view name) {
-    adding_.text += name;
+  void add(const ListTerm& term) {
+    adding_.text += term.text;
     adding_.ends.push_back(adding_.text.size());
+    adding_.cfs.push_back(term.cf);
   }
   /// Makes the added terms available to the other thread.
   void hand_over() {
     if (adding_.ends.empty()) return;
     const term_t next = adding_.end();
     const std::lock_guard lock(mutex_);
-    waiting_.push_back(std::exchange(adding_, Names{next, {}, {}}));
+    waiting_.push_back(std::exchange(adding_, Names{next, {}, {}, {}}));
   }
   /// A term that was handed over; call in ascending order. The view is valid until the next call.
-  std::string_view at(term_t number) {
+  ListTerm at(term_t number) {
     while (number >= current_.end()) {
       const std::lock_guard lock(mutex_);
       current_ = std::move(waiting_.front());
       waiting_.pop_front();
     }
     const std::size_t i = number - current_.first, begin = i == 0 ? 0 : current_.ends[i - 1];
-    return std::string_view(current_.text).substr(begin, current_.ends[i] - begin);
+    return {std::string_view(current_.text).substr(begin, current_.ends[i] - begin), current_.cfs[i]};
   }
 
  private:
@@ -130,6 +131,7 @@ class TermNames {
     term_t first = 0;
     std::string text;
     std::vector<std::size_t> ends;  ///< ends of the terms in `text`
+    std::vector<std::uint64_t> cfs;
 
     term_t end() const { return first + static_cast<term_t>(ends.size()); }
   };
@@ -158,7 +160,7 @@ class JoinedListSource : public ListSource {
   }
   /// The term with this number. Call in ascending order, possibly in another thread than next(). The view is valid
   /// until the next call.
-  std::string_view term_at(term_t term) { return names_.at(term); }
+  ListTerm term_at(term_t term) { return names_.at(term); }
 
  private:
   /// A posting in flight needs space decoded and encoded; half of the memory is for the rest of the assembly.
@@ -170,7 +172,7 @@ class JoinedListSource : public ListSource {
     joined_.term = terms_++;
     joined_.df = 0;
     for (const PostingRange& range : joined_.ranges) joined_.df += range.count;
-    names_.add(name_);
+    names_.add({name_, joined_.ranges.front().list.whole_cf});
     return true;
   }
 

@@ -73,6 +73,7 @@ BuildOptions options_of_index(const IndexManifest& manifest) {
   options.codec_options = manifest.codec_options;
   options.bm25 = manifest.bm25;
   options.impacts = manifest.impacts;
+  options.weighting = manifest.weighting;
   if (!manifest.impacts) options.quantize_bits = manifest.quantize_bits;
   options.forward = manifest.has_forward;
   options.texts = manifest.has_texts;

@@ -83,7 +83,7 @@ class SplitCorpus {
                     const BuildOptions& options, StageFile* forward = nullptr) const {
     StatisticsReader statistics = this->statistics();
     std::optional<Scales> scales;
-    if (options.quantize_bits > 0) scales = this->scales(statistics, options.bm25);
+    if (options.quantize_bits > 0 && !options.weighting) scales = this->scales(statistics, options.bm25);
     ShardSource source(choice, order_file, std::move(statistics), std::move(scales));
     const DocumentOrder order = order_file.load();
     std::vector<bool> is_in_shard(order.documents.size());

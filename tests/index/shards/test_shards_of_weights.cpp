@@ -1,11 +1,13 @@
+#include "quern/index/verify_index.hpp"
 #include "quern/search/top_k.hpp"
 
 #include "catch.hpp"
+#include "index/pipeline/plain_weights.hpp"
 #include "index/pipeline/query_checks.hpp"
 #include "index/pipeline/weighted_corpus.hpp"
 #include "index/shards/split_corpus.hpp"
 
-/// Shards of collections with given weights, and of kept fields.
+/// Shards of collections with given weights, and with the weights of models.
 namespace quern {
 
 using namespace testing;
@@ -71,6 +73,58 @@ TEST_CASE("shards of given weights score as the whole index and merge to its byt
         for (std::size_t shard = 0; shard < all.size(); ++shard)
           add_results_of_shard(best, engines[shard]->search(query, algorithm, 10), all.first_docid(shard), 10);
         require_same(best, engine.search(query, algorithm, 10));
+      }
+    }
+  }
+}
+
+TEST_CASE("shards with a weighting model score as the whole index, merge to its bytes and can be cut",
+          "[shards][weighting][property]") {
+  std::uint64_t seed = 0;
+  for (const Weighting& weighting : some_weightings()) {
+    INFO(weighting_text(weighting) << ", seed " << seed);
+    const auto documents = random_corpus(++seed, {90, 150, 60, true});
+    SplitCorpus corpus(documents, 1 + seed % 4);
+    BuildOptions options;
+    options.codec_options.block_size = seed % 2 == 0 ? 4 : 128;
+    options.quantize_bits = seed % 3 == 0 ? 8 : 0;
+    options.weighting = weighting;
+    OrderOptions order_options;
+    order_options.by = OrderBy::random;
+    const DocumentOrder order = corpus.pipeline.order(corpus.whole, order_options.by, 1);
+    const StageFile file = corpus.pipeline.new_file();
+    build_index(corpus.whole, order, order_options, options, corpus.pipeline.resources, *file);
+    const IndexReader whole = Pipeline::open_index(file);
+    const auto count = static_cast<std::uint32_t>(2 + seed % 4);
+    const OrderReader order_file = corpus.order_file(order, order_options, count);
+    std::vector<IndexReader> built, cut;
+    for (std::uint32_t number = 1; number <= count; ++number) {
+      built.push_back(corpus.shard({number, count}, order_file, order_options, options));
+      const StageFile cut_file = corpus.pipeline.new_file();
+      cut_index(whole, {number, count}, nullptr, corpus.pipeline.resources, *cut_file);
+      cut.push_back(Pipeline::open_index(cut_file));
+    }
+    const ModelIndex model(documents, order.documents);
+    const auto queries = draw_queries(seed, model, 20);
+    for (std::vector<IndexReader>* each : {&built, &cut}) {
+      for (const IndexReader& shard : *each) verify_index(shard, corpus.pipeline.resources);
+      const IndexShards shards(std::move(*each));
+      const StageFile merged = corpus.pipeline.new_file();
+      merge_indexes(shards, corpus.pipeline.resources, *merged);
+      CHECK(bytes_of(*merged) == bytes_of(*file));
+      for (const auto& terms : queries) {
+        for (const QueryAlgorithm& algorithm : all_algorithms()) {
+          if (algorithm.matching == Matching::all_else_any) continue;
+          const auto results = [&](const IndexReader& index) {
+            const QueryEngine engine(index, {});
+            Analyzer analyzer = engine.make_analyzer();
+            return engine.search(terms_of_text(text_of(terms), analyzer), algorithm, 10);
+          };
+          std::vector<ScoredDocument> best;
+          for (std::size_t shard = 0; shard < shards.size(); ++shard)
+            add_results_of_shard(best, results(shards[shard]), shards.first_docid(shard), 10);
+          require_same(best, results(whole));
+        }
       }
     }
   }

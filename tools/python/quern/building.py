@@ -25,6 +25,7 @@ def index(
     order: str = "auto",
     seed: int = 1,
     quantize: int = 0,
+    weights: str = "",
     impacts: int = 0,
     impact_scale: float | None = None,
     k1: float = 1.2,
@@ -81,6 +82,8 @@ def index(
     "refuse" raises ValueError, "empty" takes it for an empty str.
     stemmer, stopwords ("none", "english", a file), codec, block_size, order ("auto", "url", "natural", "bisection",
     "score", "random"), quantize (bits of quantized impacts, 4 to 16), k1, b and the rest: as for `quern index`.
+    weights: a weighting model whose weights are stored instead of frequencies, such as "qld", "pl2" or "qld:mu=1500", in
+    `quantize` bits (default 16).
     impacts: bits of given weights, 4 to 16 (learned sparse retrieval: SPLADE, uniCOIL); weights are multiplied by
     impact_scale and rounded; without it they must be integers.
     keep_fields: names of further keys or attributes, such as ["lang", "date"], whose values are kept for filters: str of
@@ -106,6 +109,7 @@ def index(
         "order": order,
         "seed": seed,
         "quantize_bits": quantize,
+        "weights": weights,
         "impact_bits": impacts,
         "impact_scale": impact_scale,
         "k1": k1,

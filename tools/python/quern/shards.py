@@ -183,7 +183,7 @@ def plan(files, work, *, splits=1, count=1, parse=(), order=("--by", "url"), bui
     stages = [("parse", parts)]
     stages += make.sums("statistics", ["statistics"], parts)
     statistics = stages[-1][1][0]
-    if _values(build, "--quantize"):
+    if _values(build, "--quantize") and not _values(build, "--weights"):
         settings = [*_values(build, "--k1"), *_values(build, "--b")]
         stages += make.sums("scales", ["statistics", "--scales", statistics, *settings], parts)
         build = [*build, "--scales", stages[-1][1][0]]

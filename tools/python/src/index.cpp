@@ -14,9 +14,9 @@ nb::dict statistics_of(const api::Index& index) {
                  Field{"file_bytes", &S::file_bytes}, Field{"codec", &S::codec}, Field{"block_size", &S::block_size},
                  Field{"order", &S::order}, Field{"stemmer", &S::stemmer}, Field{"stopwords", &S::stopwords},
                  Field{"k1", &S::k1}, Field{"b", &S::b}, Field{"quantize_bits", &S::quantize_bits},
-                 Field{"impact_bits", &S::impact_bits}, Field{"has_pagerank", &S::has_pagerank},
-                 Field{"has_global_scores", &S::has_global_scores}, Field{"has_forward", &S::has_forward},
-                 Field{"has_texts", &S::has_texts});
+                 Field{"impact_bits", &S::impact_bits}, Field{"weights", &S::weights},
+                 Field{"has_pagerank", &S::has_pagerank}, Field{"has_global_scores", &S::has_global_scores},
+                 Field{"has_forward", &S::has_forward}, Field{"has_texts", &S::has_texts});
 }
 
 nb::tuple postings_of(const api::Index& index, std::string_view term) {
