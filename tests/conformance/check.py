@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares an engine's run over the kit with the exact scores, and says where and by how much it differs.
 
-    tests/conformance/check.py RUN [MODEL]    MODEL: bm25 (default), bm25-robertson, bm25-quantized
+    tests/conformance/check.py RUN [MODEL]    MODEL: bm25 (default) or another one of scores.json
 
 RUN has lines of TREC runs: query, Q0, docno, rank, score, tag. Exits with 0 if the best 20 documents of each query and their
 float32 scores are those of scores.json, else with 1, after naming the definition of BM25 that explains the scores best.
@@ -123,7 +123,7 @@ def main(path, model='bm25'):
         return 0
     if example:
         print('the first difference: ' + example)
-    if scores and model != 'bm25-quantized':
+    if scores and model in ('bm25', 'bm25-robertson'):
         description, difference = explain(collection, queries, run)
         known = 'the definition of these scores' if difference < 1e-4 else 'no known definition; the nearest'
         print(f'{known}, within {difference:.1e} of all of them (rounding of float32 alone is some 1e-7): {description}')

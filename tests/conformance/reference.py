@@ -6,6 +6,8 @@ import math
 import struct
 from pathlib import Path
 
+import weighting
+
 FOLDER = Path(__file__).parent
 K1, B, K = 1.2, 0.75, 20
 
@@ -76,7 +78,24 @@ def quantized(collection, bits=8):
     return score
 
 
-MODELS = {'bm25': bm25, 'bm25-robertson': lambda collection: bm25(collection, 'robertson'), 'bm25-quantized': quantized}
+def stored(model, bits=16):
+    """A function of a collection: the sum of the integers that `quern index --weights MODEL` stores."""
+    def of_collection(collection):
+        documents, tokens, levels = len(collection.docnos), sum(collection.lengths), 2 ** bits - 1
+        values = weighting.USUAL[model]
+        scale = levels / weighting.bound(model, values, documents, tokens)
+        cf = sum(collection.tf, collections.Counter())
+
+        def integer(word, d):
+            exact = weighting.weight(model, values, collection.tf[d][word], collection.lengths[d], collection.df[word], cf[word],
+                                     documents, tokens)
+            return max(1, min(levels, math.floor(exact * scale + 0.5)))
+        return lambda terms, d: sum(n * integer(word, d) for word, n in terms if word in collection.tf[d])
+    return of_collection
+
+
+MODELS = {'bm25': bm25, 'bm25-robertson': lambda collection: bm25(collection, 'robertson'), 'bm25-quantized': quantized,
+          **{f'{model}-stored': stored(model) for model in weighting.MODELS}}
 
 
 def ranking(collection, text, score, k=K):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import make
 import reference
+import weighting
 
 RUNS = {'bm25': [], 'bm25-robertson': ['--idf', 'robertson'], 'bm25-quantized': ['--scores', 'quantized']}
 
@@ -23,15 +24,25 @@ def main(quern):
     with tempfile.TemporaryDirectory() as folder:
         index, run = Path(folder) / 'index', Path(folder) / 'run'
 
+        def index_with(*options):
+            subprocess.run([quern, 'index', reference.FOLDER / 'documents.jsonl', '-o', index, '--order', 'natural', '--force', '--quiet',
+                            *options], check=True, stderr=subprocess.DEVNULL)
+
         def query(*options):
             subprocess.run([quern, 'query', index, '-q', reference.FOLDER / 'queries.tsv', '-k', str(reference.K), '-o', run, '--force',
                             *options], check=True, stderr=subprocess.DEVNULL)
-        subprocess.run([quern, 'index', reference.FOLDER / 'documents.jsonl', '-o', index, '--order', 'natural', '--quantize', '8', '--quiet'],
-                       check=True)
-        for model, options in RUNS.items():
-            query(*options)
+
+        def compare(model):
             outcome = check(run, model)
             assert outcome.returncode == 0, outcome.stdout + outcome.stderr
+        for model in weighting.MODELS:
+            index_with('--weights', model)
+            query()
+            compare(f'{model}-stored')
+        index_with('--quantize', '8')
+        for model, options in RUNS.items():
+            query(*options)
+            compare(model)
         query('--k1', '0.9', '--b', '0.4')
         outcome = check(run, 'bm25')
         assert outcome.returncode == 1 and 'k1 0.9, b 0.4; idf ln(1 + ' in outcome.stdout, outcome.stdout + outcome.stderr

@@ -8,9 +8,12 @@ posting and the scores of some queries.
 """
 import json, math, random, subprocess, sys
 from collections import Counter
+from pathlib import Path
 
-MODELS = {'qld': ('mu',), 'qljm': ('lambda',), 'pl2': ('c',), 'dph': (), 'tfidf': ('k1', 'b'), 'bm25': ('k1', 'b')}
-USUAL = {'qld': (1000,), 'qljm': (0.1,), 'pl2': (1,), 'dph': (), 'tfidf': (1.2, 0.75), 'bm25': (1.2, 0.75)}
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'conformance'))
+sys.dont_write_bytecode = True
+from weighting import MODELS, USUAL, bound, weight
+
 OTHERS = {'qld': (2.5,), 'qljm': (0.7,), 'pl2': (6.5,), 'tfidf': (0.9, 0.4), 'bm25': (2, 1)}
 
 
@@ -22,41 +25,6 @@ def make_documents(seed):
         documents.append([f'w{int(60 * pick.random() ** 3)}' for _ in range(pick.randint(1, 120))])
     pick.shuffle(documents)
     return documents
-
-
-def weight(model, values, f, length, df, cf, documents, tokens):
-    average = tokens / documents
-    if model == 'qld':
-        return math.log((f * tokens / cf + values[0]) / (length + values[0]))
-    if model == 'qljm':
-        return math.log(1 + (1 - values[0]) / values[0] * (f / length) / (cf / tokens))
-    if model == 'pl2':
-        n = f * math.log2(1 + values[0] * average / length)
-        mean = cf / documents
-        return (n * math.log2(n / mean) + (mean - n) * math.log2(math.e) + 0.5 * math.log2(2 * math.pi * n)) / (n + 1)
-    if model == 'dph':
-        share = f / length if f < length else 0.99999
-        return (1 - share) ** 2 / (f + 1) * (f * math.log2(f * average / length * documents / cf)
-                                            + 0.5 * math.log2(2 * math.pi * f * (1 - share)))
-    k1, b = values
-    saturated = f / (f + k1 * (1 - b + b * length / average))
-    if model == 'tfidf':
-        return k1 * saturated * math.log2(documents / df + 1)
-    return (k1 + 1) * saturated * math.log(1 + (documents - df + 0.5) / (df + 0.5))
-
-
-def bound(model, values, documents, tokens):
-    if model == 'qld':
-        return math.log(1 + tokens / values[0])
-    if model == 'qljm':
-        return math.log(1 + (1 - values[0]) / values[0] * tokens)
-    if model == 'pl2':
-        return math.log2(documents * math.log2(1 + values[0] * tokens / documents)) + 0.665
-    if model == 'dph':
-        return math.log2(tokens) + 0.665
-    if model == 'tfidf':
-        return values[0] * math.log2(documents + 1)
-    return (values[0] + 1) * math.log(1 + (documents - 0.5) / 1.5)
 
 
 def run(*words):
