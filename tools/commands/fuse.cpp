@@ -60,7 +60,7 @@ void add_fuse_command(CLI::App& program) {
       ->required();
   add_value_option(command, "--method", arguments.options.method, fusion_methods,
                    with_choices("How results are combined:", fusion_methods));
-  add_number_option(command, "--weights", arguments.options.weights, "W,...",
+  add_number_option(command, "--weights", arguments.options.weights, "X",
                     "Weight of each run, in their order (default: 1 each)", 0.0, 1e9)
       ->allow_extra_args(false);
   add_value_option(command, "--normalize", arguments.normalization, score_normalizations,
