@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "quern/core/error.hpp"
 #include "quern/text/utf8.hpp"
@@ -85,7 +86,7 @@ std::string bars_html(std::span<const double> values, std::string_view x_label) 
   if (area.low == area.high) area.high = 1;
   std::vector<double> lines = {0};
   for (const double edge : {area.low, area.high})
-    if (edge != 0) lines.push_back(edge);
+    if (std::abs(area.y(edge) - area.y(0)) > 15) lines.push_back(edge);  // else its label would cover that of 0
   std::string bars[2];  // up, down
   const double step = (PlotArea::right - PlotArea::left) / static_cast<double>(values.size()), bar = 0.9 * step;
   for (std::size_t i = 0; i < values.size(); ++i)
