@@ -203,7 +203,7 @@ TEST_CASE("with list buffers, a batch ends when the lists that it misses fill on
                         Catch::Contains(option_name<"list-buffer">));
   memory.list_buffer = *memory.bytes / 2;
   CHECK_THROWS_WITH(GpuEngine(engine, options, progress),
-                    Catch::Contains("twice the list buffer") && Catch::Contains(option_name<"list-buffer">));
+                    Catch::Contains("which holds the whole index") && Catch::Contains(option_name<"list-buffer">));
 }
 
 TEST_CASE("strategy wang continues on the CPU from any plan's fronts, with list buffers, PageRank and robertson IDF",

@@ -89,9 +89,9 @@ MemoryDivision divide_memory(std::uint64_t limit, const IndexSizes& sizes, const
   const std::uint64_t batch = min_batch + needs.least;
   const std::uint64_t all = sizes.tables + sizes.rows + sizes.lists;
   const bool decodes = needs.decoding_queries > 0;
-  const std::uint64_t least_resident = memory.list_share.value_or(1) < 1 ? std::numeric_limits<std::uint64_t>::max()
-                                                                         : least_for_all(sizes, needs, batch);
-  if (least_resident <= limit) {
+  const bool may_hold_all = memory.list_share.value_or(1) >= 1;
+  const std::uint64_t least_resident = least_for_all(sizes, needs, batch);
+  if (may_hold_all && least_resident <= limit) {
     division.per_batch = (limit - all) / 2;
     division.queries = division.per_batch / 4;
     return division;
@@ -105,18 +105,19 @@ MemoryDivision divide_memory(std::uint64_t limit, const IndexSizes& sizes, const
   // Batches with list buffers run in windows, for which all rows must be resident.
   const std::uint64_t needed = 2 * batch + windows.value_or(batch / 2) + (memory.list_share ? share : min_lists) +
                                (division.buffers_lists ? sizes.rows : 0);
-  if (const std::uint64_t least = sizes.tables + staging_buffers * min_staging + needed; least > limit)
+  if (const std::uint64_t least = sizes.tables + staging_buffers * min_staging + needed; least > limit) {
+    const bool holds_all = may_hold_all && least_resident <= least;
     throw GpuOutOfMemory(
         "{}: queries on a GPU need at least {} of its memory, {}, but only {} is allowed; raise {}{}, or use {} cpu",
-        name, size_text(std::min(least, least_resident)),
-        least_resident <= least
-            ? "which holds the whole index"
-            : fmt::format("including {} for per-document data{}", size_text(sizes.tables),
-                          division.buffers_lists
-                              ? fmt::format(", {} for block rows and twice the list buffer", size_text(sizes.rows))
-                              : ""),
+        name, size_text(holds_all ? least_resident : least),
+        holds_all ? "which holds the whole index"
+                  : fmt::format("including {} for per-document data{}", size_text(sizes.tables),
+                                division.buffers_lists ? fmt::format(", {} for block rows and twice the list buffer",
+                                                                     size_text(sizes.rows))
+                                                       : ""),
         size_text(limit), option_name<"gpu-memory">,
         division.buffers_lists ? fmt::format(", lower {}", option_name<"list-buffer">) : "", option_name<"device">);
+  }
   std::uint64_t left = limit - sizes.tables;
   division.staging = std::clamp(std::min(left / 64, (left - needed) / staging_buffers), min_staging, max_staging);
   left -= staging_buffers * division.staging;
