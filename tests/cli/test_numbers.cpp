@@ -63,9 +63,9 @@ bool is_one_of(const std::string& text, const CommandLine& words) {
 }  // namespace
 
 TEST_CASE("every numeric option refuses values that are not numbers or out of range", "[cli][numbers][help]") {
-  const CommandLine numbers = {"N",           "N,...",           "X",   "A",  "C",    "L",    "L,...",
-                               "MS",          "MS|none,...",     "S",   "US", "GB/s", "SIZE", "SIZE|P%",
-                               "SIZE|P%,...", "SIZE|P%|all,...", "9|10"};
+  const CommandLine numbers = {
+      "N",           "N,...", "X",  "X,...", "A",    "C",       "L",           "L,...",           "MS",
+      "MS|none,...", "S",     "US", "GB/s",  "SIZE", "SIZE|P%", "SIZE|P%,...", "SIZE|P%|all,...", "9|10"};
   const CommandLine others = {"NAME",   "NAME,...",      "NAME|FILE", "FILE", "FILE|INDEX",    "links|none|FILE",
                               "FOLDER", "INDEX",         "TEXT",      "GLOB", "FILE|none,...", "FILE,...",
                               "DOCNO",  "LIST",          "MODEL",     "KEY",  "KEY,...",       "FILTER",

@@ -62,7 +62,7 @@ struct Heading {
 
 constexpr Heading headings[] = {
     {"Corpus",
-     {"files-from format keep-fields skip-bad ranges/count", "corpus range from",
+     {"files-from format keep-fields ranges/count", "corpus range from skip-bad",
       "files-root include exclude index/id-field parse/id-field title-field index/text-field parse/text-field "
       "url-field vector-field max-document duplicates "
       "max-errors languages drop-copies html"}},
@@ -89,7 +89,7 @@ constexpr Heading headings[] = {
     {"Scheduling",
      {"rate", "schedule deadline costs cpu-threads",
       "times max-blocks gpu-share gpu-batches max-batch hand-over allow-missed seconds"}},
-    {"Fusion", {"fuse/method weights", "normalize rrf-k", ""}},
+    {"Fusion", {"fuse/method fuse/weights", "normalize rrf-k", ""}},
     {"Measures", {"measures compare per-query", "complete", "relevance-level depth samples test as"}},
     {"Measurement", {"repeats", "warm-up", "no-peers"}},
     {"Output",
