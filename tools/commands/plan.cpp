@@ -189,6 +189,7 @@ void report(const SimulateCacheArguments& arguments, const IndexReader& index, s
     Json json = {
         {"bench", "cache"}, {"environment", describe_environment()}, {"indexes", {index_json(index)}}, {"idf", idf}};
     for (const Row& row : rows) json["results"].push_back(to_json(row));
+    if (!arguments.plan.empty()) json.update(Json(json["results"][0]));  // the only ones, so also at the top
     return print_json(json);
   }
   FigureTable table;
