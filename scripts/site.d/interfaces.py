@@ -65,7 +65,8 @@ def definitions(path):
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             found[node.name] = node
         elif isinstance(node, ast.ImportFrom) and node.level and (source := path.parent / f'{node.module}.py').exists():
-            found.update({name.name: definitions(source)[0][name.name] for name in node.names})
+            others = definitions(source)[0]
+            found.update({name.name: others[name.name] for name in node.names if name.name in others})
     return found, tree
 
 
