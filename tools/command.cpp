@@ -269,7 +269,7 @@ constexpr std::pair<const char*, const char*> instead_of[] = {{"--device", "quer
 
 /// An option that the message of a command names: its own, a setting of one of its own, or what serves instead.
 std::string own_option_text(const CLI::App& program, std::string_view name) {
-  const std::string option = fmt::format("--{}", name);
+  std::string option = fmt::format("--{}", name);
   const CLI::App& command = named_command(program);
   if (has_option(command, option)) return option;
   for (const CLI::Option* const own : command.get_options())

@@ -101,7 +101,7 @@ std::string not_converted(const std::string& text) {
 }  // namespace
 
 std::string option_message(const CLI::ParseError& error) {
-  const std::string text = error.what();
+  std::string text = error.what();
   switch (static_cast<CLI::ExitCodes>(error.get_exit_code())) {
     case CLI::ExitCodes::ArgumentMismatch:
       return mismatch(text);
