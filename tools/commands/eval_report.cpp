@@ -86,7 +86,8 @@ std::string bars_html(std::span<const double> values, std::string_view x_label) 
   if (area.low == area.high) area.high = 1;
   std::vector<double> lines = {0};
   for (const double edge : {area.low, area.high})
-    if (std::abs(area.y(edge) - area.y(0)) > 15) lines.push_back(edge);  // else its label would cover that of 0
+    // The label of an edge near 0 would cover that of 0.
+    if (std::abs(area.y(edge) - area.y(0)) > 15) lines.push_back(edge);
   std::string bars[2];  // up, down
   const double step = (PlotArea::right - PlotArea::left) / static_cast<double>(values.size()), bar = 0.9 * step;
   for (std::size_t i = 0; i < values.size(); ++i)
