@@ -48,7 +48,7 @@ def navigation(generated):
 
 
 def prepared(page):
-    """The text of a page, without links to what is no page of the site: sources, and folders without a README."""
+    """The text of a page. Links to sources and to folders without a README, which the site lacks, become plain text."""
     def link(match):
         text, target = match.groups()
         path, _, anchor = target.partition('#')
