@@ -290,3 +290,6 @@ def test_a_filter_may_be_a_dict(tmp_path):
         ({"lang": "en", "n": [0, 1]}, "0"),
     ]:
         assert "".join(docno for docno, _ in ix.search("mill", filter=passing)) == expected
+    for wrong in ("docno=0 or docno", "", 7):
+        with pytest.raises(ValueError, match="must be the name of a field"):
+            ix.search("mill", filter={wrong: "1"})

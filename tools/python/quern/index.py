@@ -3,6 +3,7 @@
 import numbers
 import operator
 import os
+import re
 import threading
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -35,6 +36,9 @@ def _open_same(kind, paths, content_hash):
 
 def _expression(values):
     """A filter for documents that have all these values, or one of those in a list."""
+    for name in values:
+        if not isinstance(name, str) or not re.fullmatch(r"[\w.-]+", name):
+            raise ValueError(f"a filter's key must be the name of a field, not {name!r}")
     return " and ".join(
         f"{name} in ({', '.join(map(_value, value))})" if isinstance(value, (list, tuple, set)) else f"{name}={_value(value)}"
         for name, value in values.items()
