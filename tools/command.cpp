@@ -202,7 +202,7 @@ CLI::Validator name_validator(const std::vector<std::string>& names) {
       [names](const std::string& text) -> std::string {
         for (const std::string& name : names)
           if (name == text) return {};
-        return fmt::format("'{}' is not one of {}", text, joined(names));
+        return fmt::format("'{}' is not one of {}{}", text, joined(names), nearest_name(names, text));
       },
       fmt::format("{{{}}}", fmt::join(names, ",")));
 }

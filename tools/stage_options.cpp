@@ -19,13 +19,16 @@
 
 namespace quern::tools {
 
-void add_analyzer_options(CLI::App& command, std::string& stemmer, std::string& stopwords) {
-  add_option(command, "--stemmer", stemmer, "NAME", "Stemmer")
-      ->check(name_validator(stemmer_names()))
-      ->capture_default_str();
-  add_input_option(command, "--stopwords", stopwords, "NAME|FILE",
-                   "Stop words to drop: none, english, or a file of at most 1 MiB with one per line")
-      ->capture_default_str();
+void add_analyzer_options(CLI::App& command, api::IndexOptions& options) {
+  add_option(command, "--language", options.language, "NAME",
+             "Language of the text: use its Snowball stemmer and its stop words (default: none)")
+      ->check(name_validator(language_names()));
+  add_option(command, "--stemmer", options.stemmer, "NAME", "Stemmer (default: that of the language, if any)")
+      ->check(name_validator(stemmer_names()));
+  add_input_option(
+      command, "--stopwords", options.stopwords, "NAME|FILE",
+      "Stop words to drop: none, those of a language, such as english, or a file of at most 1 MiB with one "
+      "per line (default: those of --language, if any)");
 }
 
 void add_impacts_option(CLI::App& command, unsigned& bits, const std::string& help) {
@@ -55,7 +58,9 @@ void add_page_options(CLI::App& command, api::CorpusOptions& reading) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(checked_by([](const std::string& code) {
-        return is_language_code(code) ? std::string() : "'" + code + "' is not an ISO 639-3 code such as eng or deu";
+        return is_language_code(code)
+                   ? std::string()
+                   : "'" + code + "' is not an ISO 639-3 code such as eng or deu; for stemming, use --language";
       }));
   command.add_flag("--drop-copies", reading.drop_copies,
                    "In WARC and WET files, skip pages with the same payload digest as an earlier page");
@@ -123,7 +128,7 @@ void add_parse_options(CLI::App& command, StageArguments& arguments) {
              "strings, numbers and booleans, such as lang,date")
       ->delimiter(',')
       ->allow_extra_args(false);
-  add_analyzer_options(command, index.stemmer, index.stopwords);
+  add_analyzer_options(command, index);
   add_impacts_option(command, index.impact_bits,
                      "The corpus contains term weights, under the key vector (or --vector-field) of JSON objects: "
                      "store them as N-bit integers whose sums are the scores, and analyze no text");
@@ -345,9 +350,9 @@ po::parsed_options parse(const std::string& path, const std::string& text, const
   }
 }
 
-/// none, english, or the words themselves: the file that they came from may be gone.
+/// none, a language, or the words themselves: the file that they came from may be gone.
 std::string stopwords_setting(const AnalyzerOptions& analyzer) {
-  if (analyzer.stopwords_name == "none" || analyzer.stopwords_name == "english") return analyzer.stopwords_name;
+  if (analyzer.stopwords_name != "file") return analyzer.stopwords_name;
   return fmt::format("words:{}", fmt::join(analyzer.stopwords, ","));
 }
 

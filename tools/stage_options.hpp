@@ -25,8 +25,8 @@ struct StageArguments {
 
 /// All options of `quern parse` but --range.
 void add_parse_options(CLI::App& command, StageArguments& arguments);
-/// --stemmer and --stopwords.
-void add_analyzer_options(CLI::App& command, std::string& stemmer, std::string& stopwords);
+/// --language, --stemmer and --stopwords.
+void add_analyzer_options(CLI::App& command, api::IndexOptions& options);
 /// --format and --max-document.
 void add_corpus_format_options(CLI::App& command, std::string& format, std::uint64_t& max_document_bytes);
 /// --impacts, with a help text that says what has the weights.

@@ -5,8 +5,9 @@ namespace quern::api {
 
 /// How an index is built; names and values are those of `quern index`.
 struct IndexOptions {
-  std::string stemmer = "none";
-  std::string stopwords = "none";  ///< none, english, a file, or "words:the,of"
+  std::string language;   ///< of the text: its stemmer and stop words, unless others are named; empty: none
+  std::string stemmer;    ///< none, porter2, or another of Snowball's
+  std::string stopwords;  ///< none, a language, a file, or "words:the,of"
   std::string codec = "maskpfd";
   unsigned block_size = 128;
   unsigned recursion = 1;      ///< of rpfd

@@ -46,26 +46,27 @@ bool has_named(const Registry& registry, std::string_view name) {
                      [&](const auto& entry) { return name_of_entry(entry) == name; });
 }
 
-/// The entry called `name`. If there is none, throws InvalidArgument with `kind` (a noun for the entries) and all
-/// names.
+/// "; did you mean NAME?", or nothing if no name is similar to `wrong`.
+std::string nearest_name(const std::vector<std::string>& names, std::string_view wrong);
+
+/// The entry called `name`. If there is none, throws InvalidArgument with `kind` (a noun for the entries), all names,
+/// and the one that was probably meant.
 template <class Registry>
 const auto& find_named(const Registry& registry, std::string_view name, std::string_view kind) {
   const auto found = std::find_if(std::begin(registry), std::end(registry),
                                   [&](const auto& entry) { return name_of_entry(entry) == name; });
   if (found == std::end(registry)) {
     std::string message = "unknown " + std::string(kind) + " '" + std::string(name) + "': use one of ";
-    for (const std::string& known : names_of(registry)) message += known + ", ";
+    const std::vector<std::string> names = names_of(registry);
+    for (const std::string& known : names) message += known + ", ";
     message.resize(message.size() - 2);
-    throw InvalidArgument(message);
+    throw InvalidArgument(message + nearest_name(names, name));
   }
   if constexpr (std::is_pointer_v<std::remove_cvref_t<decltype(*found)>>)
     return **found;
   else
     return *found;
 }
-
-/// "; did you mean NAME?", or nothing if no name is similar to `wrong`.
-std::string nearest_name(const std::vector<std::string>& names, std::string_view wrong);
 
 /// A value, usually of an enum, with its name in options and files and its description for help texts. A constexpr
 /// array of these, one per enum, is a registry too.

@@ -9,6 +9,7 @@
 #include "quern/core/named.hpp"
 #include "quern/io/byte_source.hpp"
 #include "quern/io/zstd_frame.hpp"
+#include "quern/text/stop_lists.hpp"
 #include "quern/text/utf8.hpp"
 
 #ifndef QUERN_LIBSTEMMER_VERSION
@@ -18,29 +19,43 @@
 namespace quern {
 namespace {
 
-constexpr std::string_view english_words =
-    "a an the this that these those "
-    "i me my mine myself we us our ours ourselves you your yours yourself yourselves "
-    "he him his himself she her hers herself it its itself they them their theirs themselves "
-    "who whom whose which what when where why how "
-    "am is are was were be been being have has had having do does did doing "
-    "will would shall should can could may might must "
-    "and or but nor so yet if because as until while although though than whether "
-    "of at by for with about against between into through during before after above below to from up down in out "
-    "on off over under upon within without among across along toward towards since per via "
-    "again further then once here there all any both each few more most other some such no not only own same too "
-    "very just also ever every either neither "
-    "s t d ll m re ve don didn doesn isn aren wasn weren hasn haven hadn won wouldn shouldn couldn mustn ain";
-
 struct NamedStemmer {
   const char* name;
   const char* algorithm;  ///< libstemmer's name, or null if tokens stay as they are
 };
 
-constexpr std::array stemmers = {NamedStemmer{"none", nullptr}, NamedStemmer{"porter2", "english"}};
+/// The name in manifests of Snowball's algorithm "english".
+constexpr const char *english_name = "english", *porter2 = "porter2";
+
+/// None, Porter2, and the algorithms of libstemmer by their own names.
+const std::vector<NamedStemmer>& stemmers() {
+  static const std::vector<NamedStemmer> all = [] {
+    std::vector<NamedStemmer> known = {{"none", nullptr}, {porter2, english_name}};
+    for (const char** name = sb_stemmer_list(); *name != nullptr; ++name) known.push_back({*name, *name});
+    return known;
+  }();
+  return all;
+}
 
 [[noreturn]] void refuse(std::string_view what, std::string_view why) {
   throw CorruptFile("{}: the analyzer's options are damaged: {}", what, why);
+}
+
+/// Sets the stop words from their form on the command line.
+void set_stopwords(const std::string& stopwords, AnalyzerOptions& options) {
+  constexpr std::string_view inline_words = "words:";
+  if (stopwords == "none") return;
+  options.stopwords_name = "file";
+  if (stopwords.starts_with(inline_words)) {
+    std::string lines = stopwords.substr(inline_words.size());
+    std::replace(lines.begin(), lines.end(), ',', '\n');
+    options.stopwords = parse_stopwords(lines);
+  } else if (has_named(all_stop_lists(), stopwords)) {
+    options.stopwords = stop_list(stopwords);
+    options.stopwords_name = stopwords;
+  } else {
+    options.stopwords = read_stopwords(stopwords);
+  }
 }
 
 bool is_strictly_sorted(const std::vector<std::string>& words) {
@@ -49,9 +64,8 @@ bool is_strictly_sorted(const std::vector<std::string>& words) {
 
 }  // namespace
 
-const std::vector<std::string>& english_stopwords() {
-  static const std::vector<std::string> words = parse_stopwords(english_words);
-  return words;
+std::vector<std::string> stop_list(std::string_view language) {
+  return parse_stopwords(find_named(all_stop_lists(), language, "list of stop words").words);
 }
 
 std::vector<std::string> parse_stopwords(std::string_view text) {
@@ -73,15 +87,24 @@ std::vector<std::string> read_stopwords(const std::string& path) {
   return parse_stopwords(read_whole(path, max_stopword_bytes));
 }
 
+const std::vector<std::string>& language_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> known = names_of(all_stop_lists());
+    known.insert(known.begin(), "none");
+    return known;
+  }();
+  return names;
+}
+
 const std::vector<std::string>& stemmer_names() {
-  static const std::vector<std::string> names = names_of(stemmers);
+  static const std::vector<std::string> names = names_of(stemmers());
   return names;
 }
 
 const char* libstemmer_version() { return QUERN_LIBSTEMMER_VERSION; }
 
 Stemmer::Stemmer(std::string_view name) {
-  const char* const algorithm = find_named(stemmers, name, "stemmer").algorithm;
+  const char* const algorithm = find_named(stemmers(), name, "stemmer").algorithm;
   if (algorithm == nullptr) return;
   stemmer_ = sb_stemmer_new(algorithm, "UTF_8");
   if (stemmer_ == nullptr) throw Error("libstemmer can't create the stemmer \"{}\"", algorithm);
@@ -94,30 +117,23 @@ std::string_view Stemmer::stem(std::string_view token) {
   const auto* stem =
       sb_stemmer_stem(stemmer_, reinterpret_cast<const sb_symbol*>(token.data()), static_cast<int>(token.size()));
   if (stem == nullptr) throw Error("libstemmer ran out of memory");
-  const auto size = std::min(static_cast<std::size_t>(sb_stemmer_length(stemmer_)), max_term_bytes);
+  const auto size = static_cast<std::size_t>(sb_stemmer_length(stemmer_));
+  if (size == 0 || size > max_term_bytes) return token;
   std::memcpy(stem_.data(), stem, size);
   return {stem_.data(), size};
 }
 
-AnalyzerOptions make_analyzer_options(const std::string& stemmer, const std::string& stopwords) {
-  const Stemmer check(stemmer);
+AnalyzerOptions make_analyzer_options(const std::string& stemmer, const std::string& stopwords,
+                                      const std::string& language) {
+  if (!language.empty() && language != "none") find_named(all_stop_lists(), language, "language");
+  const auto or_of_language = [&](const std::string& given) {
+    return !given.empty() ? given : language.empty() ? "none" : language;
+  };
   AnalyzerOptions options;
-  options.stemmer = stemmer;
-  if (stopwords == "none") return options;
-  if (stopwords == "english") {
-    options.stopwords = english_stopwords();
-    options.stopwords_name = stopwords;
-    return options;
-  }
-  constexpr std::string_view inline_words = "words:";
-  if (stopwords.starts_with(inline_words)) {
-    std::string lines = stopwords.substr(inline_words.size());
-    std::replace(lines.begin(), lines.end(), ',', '\n');
-    options.stopwords = parse_stopwords(lines);
-  } else {
-    options.stopwords = read_stopwords(stopwords);
-  }
-  options.stopwords_name = "file";
+  options.stemmer = or_of_language(stemmer);
+  const Stemmer check(options.stemmer);
+  if (options.stemmer == english_name) options.stemmer = porter2;
+  set_stopwords(or_of_language(stopwords), options);
   return options;
 }
 
@@ -141,7 +157,7 @@ AnalyzerOptions analyzer_from_json(std::string_view json, std::string_view what)
     refuse(what, error.what());
   }
   if (!is_strictly_sorted(options.stopwords)) refuse(what, "stop words are not sorted");
-  if (!has_named(stemmers, options.stemmer)) {
+  if (!has_named(stemmers(), options.stemmer)) {
     throw UnsupportedVersion("{}: made with the stemmer \"{}\", which this version does not support", what,
                              options.stemmer);
   }

@@ -9,8 +9,11 @@ struct sb_stemmer;
 /// analyzer, so queries go through the same steps as its documents did.
 namespace quern {
 
-/// English function words and the tokens of their contractions ("don", "ll"), sorted.
-const std::vector<std::string>& english_stopwords();
+/// The stop words of a language, with the tokens of contractions ("don", "ll"): sorted, without duplicates. Throws
+/// InvalidArgument, with all names, for a language without a list.
+std::vector<std::string> stop_list(std::string_view language);
+/// The languages that have both a stemmer and a list of stop words, after "none".
+const std::vector<std::string>& language_names();
 
 /// Tokens of a stop word list with one word per line and comments after #; sorted, without duplicates. A line with
 /// several tokens ("don't") gives each of them.
@@ -21,7 +24,7 @@ inline constexpr std::uint64_t max_stopword_bytes = 1 << 20;
 /// parse_stopwords() of a file. Throws IoError if it can't be read, and InvalidArgument if it is too large.
 std::vector<std::string> read_stopwords(const std::string& path);
 
-/// Names of stemmers, the default ("none") first. To add a stemmer, extend the table in analyzer.cpp.
+/// Names of stemmers, the default ("none") first: "porter2" and all of libstemmer's.
 const std::vector<std::string>& stemmer_names();
 
 /// The version of libstemmer at build time: that of its Debian package, such as "2.2.0-2", or "unknown", since the
@@ -39,8 +42,8 @@ class Stemmer {
 
   /// True if stem() returns every token unchanged.
   bool changes_nothing() const { return stemmer_ == nullptr; }
-  /// The stem of a folded token, never empty and never longer than the token; valid until the next call. If
-  /// token_padding_bytes after the token are readable, so are those after the stem.
+  /// The stem of a folded token, of 1 to max_term_bytes bytes; valid until the next call. If token_padding_bytes after
+  /// the token are readable, so are those after the stem.
   std::string_view stem(std::string_view token);
 
  private:
@@ -51,16 +54,18 @@ class Stemmer {
 struct AnalyzerOptions {
   std::string stemmer = "none";         ///< one of stemmer_names()
   std::vector<std::string> stopwords;   ///< tokens to drop, sorted, without duplicates
-  std::string stopwords_name = "none";  ///< their name in messages: "none", "english" or "file"
+  std::string stopwords_name = "none";  ///< their name in messages: "none", a language or "file"
   /// Splits text at white space only, without any other change: for indexes whose corpus supplied the terms.
   bool keeps_words = false;
   bool operator==(const AnalyzerOptions&) const = default;
 };
 
-/// Makes options from their command-line form; `stopwords` is "none", "english", the path of a file, or the words
-/// themselves, as in "words:the,of". Throws InvalidArgument for an unknown stemmer, IoError for a file that can't be
-/// read.
-AnalyzerOptions make_analyzer_options(const std::string& stemmer, const std::string& stopwords);
+/// Makes options from their command-line form; `stopwords` is "none", a language, the path of a file, or the words
+/// themselves, as in "words:the,of". An empty stemmer or list is that of `language`, one of language_names(); without
+/// a language, there is none. Snowball's "english" gets its other name, "porter2". Throws InvalidArgument for an
+/// unknown name, IoError for a file that can't be read.
+AnalyzerOptions make_analyzer_options(const std::string& stemmer, const std::string& stopwords,
+                                      const std::string& language = {});
 
 /// The options as one line of JSON, including the stop words; equal options give equal bytes.
 std::string analyzer_to_json(const AnalyzerOptions& options);

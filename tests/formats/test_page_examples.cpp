@@ -165,7 +165,7 @@ TEST_CASE("The worked example of the analyzer's page holds", "[format][text]") {
   CHECK(analyzed(text, "porter2", "english") == example["terms, porter2 and english"]);
 
   std::istringstream words(testing::page_block("analyzer.md", "stopwords"));
-  CHECK(std::vector<std::string>{std::istream_iterator<std::string>(words), {}} == english_stopwords());
+  CHECK(std::vector<std::string>{std::istream_iterator<std::string>(words), {}} == stop_list("english"));
 }
 
 TEST_CASE("The worked example of the short lists' page holds", "[format][codec]") {

@@ -198,6 +198,17 @@ def test_a_corpus_of_files_gives_the_command_lines_bytes(tmp_path, command_line)
     assert (tmp_path / "a/index.quern").read_bytes() == (tmp_path / "b/index.quern").read_bytes()
 
 
+def test_a_language_sets_stemmer_and_stop_words(tmp_path):
+    documents = [("1", "Les moulins de la rivière"), ("2", "une roue")]
+    quern.index(documents, tmp_path / "a", language="french")
+    quern.index(documents, tmp_path / "b", stemmer="french", stopwords="french")
+    assert (tmp_path / "a/index.quern").read_bytes() == (tmp_path / "b/index.quern").read_bytes()
+    index = quern.open(tmp_path / "a")
+    assert index.analyze("le moulin") == ["moulin"] and [docno for docno, _ in index.search("moulin")] == ["1"]
+    with pytest.raises(quern.InvalidArgument, match="did you mean french"):
+        quern.index(documents, tmp_path / "c", language="frensh")
+
+
 def test_a_list_names_the_files_of_a_corpus(tmp_path):
     from conftest import SAMPLE
 

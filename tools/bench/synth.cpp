@@ -45,7 +45,7 @@ void load_table(const SynthArguments& arguments, SynthOptions& options, const Re
   } else {
     options.table = read_df_table(arguments.df, resources);
     options.table.documents = arguments.df_documents;
-    options.analyzer = make_analyzer_options(arguments.index.stemmer, arguments.index.stopwords);
+    options.analyzer = api::index_settings(arguments.index).parse.analyzer;
   }
   const std::uint64_t documents = arguments.documents > 0 ? arguments.documents : options.table.documents;
   if (documents == 0)
@@ -156,7 +156,7 @@ void add_synth_command(CLI::App& program) {
   command.add_flag("--pagerank", synth.pagerank, "Store a synthetic PageRank");
   add_number_option(command, "--alpha", arguments.index.alpha, "X", "Weight of PageRank in global scores", 0.0, 1.0);
   add_pagerank_scale_option(command, arguments.index.pagerank_scale);
-  add_analyzer_options(command, arguments.index.stemmer, arguments.index.stopwords);
+  add_analyzer_options(command, arguments.index);
   add_build_options(command, arguments.index);
   add_output_options(command, arguments.common, arguments.output, "index");
   command.get_option("--output")->required(false);

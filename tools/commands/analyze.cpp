@@ -17,13 +17,14 @@ using Terms = std::vector<std::string>;
 struct AnalyzeArguments {
   CommonOptions common;
   std::vector<std::string> texts;
-  std::string index, stemmer = "none", stopwords = "none";
+  std::string index;
+  api::IndexOptions analysis;
   bool html = false;
 };
 
 AnalyzerOptions chosen_options(const AnalyzeArguments& arguments) {
   if (!arguments.index.empty()) return IndexReader::open(arguments.index).manifest().analyzer;
-  return make_analyzer_options(arguments.stemmer, arguments.stopwords);
+  return api::index_settings(arguments.analysis).parse.analyzer;
 }
 
 /// Prints lists of terms as they come: a line each, or the rows of a JSON array.
@@ -104,13 +105,13 @@ void add_analyze_command(CLI::App& program) {
   add_option(command, "TEXT", arguments.texts, "TEXT",
              "Texts, one line of output for each (default: the lines of standard input)");
   add_input_option(command, "--index", arguments.index, "INDEX", "Use the analyzer of this index");
-  add_analyzer_options(command, arguments.stemmer, arguments.stopwords);
+  add_analyzer_options(command, arguments.analysis);
   command.add_flag("--html", arguments.html,
                    "Read the input as one HTML page (UTF-8): print a line for its title, then one for each phrase");
   command.add_flag("--json", arguments.common.json, "Print an array of arrays of terms");
   add_common_options(command, arguments.common);
   set_notes(command, {},
-            {{"quern analyze \"The mills of the gods\" --stemmer porter2 --stopwords english"},
+            {{"quern analyze \"The mills of the gods\" --language english"},
              {"quern analyze --index my.quern \"The mills of the gods\""},
              {"quern analyze --html --json < page.html"}});
 }

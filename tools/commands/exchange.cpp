@@ -53,7 +53,7 @@ void add_import_command(CLI::App& program) {
              with_choices("Format of the file:\n  auto: detect the format", all_interchange_formats()))
       ->check(name_validator(formats))
       ->capture_default_str();
-  add_analyzer_options(command, arguments.index.stemmer, arguments.index.stopwords);
+  add_analyzer_options(command, arguments.index);
   add_impacts_option(command, arguments.index.impact_bits,
                      "The file's frequencies are term weights: store them as N-bit integers whose sums are the scores, "
                      "and use the terms of queries unchanged");

@@ -27,6 +27,8 @@ void run(const IndexArguments& arguments) {
   const Resources resources = make_resources(arguments.common, arguments.output);
   const api::IndexReport report = api::build_index(stages.corpus, arguments.output, options, stages.reading,
                                                    make_work(arguments.common, resources));
+  if (options.language.empty() && options.stemmer.empty() && options.impact_bits == 0)
+    say(arguments.common, "quern: words are not stemmed; for English text, add --language english (or none)");
   if (arguments.common.json) print(report.figures + "\n");
 }
 
@@ -55,7 +57,7 @@ void add_index_command(CLI::App& program) {
             {{"quern index corpus.warc.gz -o my.quern"},
              {"quern index --files-from wet.paths.gz --files-root crawl -o my.quern",
               "The files named in a list, such as Common Crawl's, relative to the folder crawl"},
-             {"quern index corpus/ --stemmer porter2 --stopwords english --codec rice -o my.quern"},
+             {"quern index corpus/ --language english --codec rice -o my.quern"},
              {"quern index corpus/ --store-text -o my.quern", "Keep the documents' texts next to the index"},
              {"quern index splade.jsonl.gz --impacts 16 --impact-scale 100 -o splade.quern",
               "Learned term weights instead of texts"},
@@ -116,7 +118,7 @@ void add_parse_command(CLI::App& program) {
              {"quern parse large.warc --range 0-1073741824 -o 1.collection",
               "One part of a file; quern ranges finds such parts"},
              {"quern parse corpus/ --store-text -o my.collection"},
-             {"zcat corpus.gz | quern parse - -o my.collection --stemmer porter2 --stopwords english"}});
+             {"zcat corpus.gz | quern parse - -o my.collection --language english"}});
 }
 
 namespace {

@@ -66,7 +66,7 @@ constexpr Heading headings[] = {
       "files-root include exclude index/id-field parse/id-field title-field index/text-field parse/text-field "
       "url-field vector-field max-document duplicates "
       "max-errors languages drop-copies html"}},
-    {"Analysis", {"stemmer stopwords impacts", "index", "impact-scale"}},
+    {"Analysis", {"language stemmer impacts", "stopwords index", "impact-scale"}},
     {"Document order", {"order by pagerank", "links", "pagerank-scale report"}},
     {"Index", {"codec quantize weights store-text forward", "to", "block-size recursion allow-empty"}},
     {"Shards", {"shard shards statistics scales", "", ""}},

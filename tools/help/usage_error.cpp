@@ -15,12 +15,13 @@ struct Reason {
   const char *command, *option, *text;
 };
 constexpr const char* analyzer_of_index = "queries use the index's analyzer";
-constexpr Reason reasons[] = {{"query", "--stemmer", analyzer_of_index},
-                              {"query", "--stopwords", analyzer_of_index},
-                              {"intersect", "--stemmer", analyzer_of_index},
-                              {"intersect", "--stopwords", analyzer_of_index},
-                              {"build", "--stemmer", "the collection's terms are those of quern parse"},
-                              {"build", "--stopwords", "the collection's terms are those of quern parse"}};
+constexpr const char* terms_of_parse = "the collection's terms are those of quern parse";
+constexpr Reason reasons[] = {
+    {"query", "--language", analyzer_of_index},      {"query", "--stemmer", analyzer_of_index},
+    {"query", "--stopwords", analyzer_of_index},     {"intersect", "--stemmer", analyzer_of_index},
+    {"intersect", "--stopwords", analyzer_of_index}, {"intersect", "--language", analyzer_of_index},
+    {"build", "--language", terms_of_parse},         {"build", "--stemmer", terms_of_parse},
+    {"build", "--stopwords", terms_of_parse}};
 
 /// What users of other programs may call a command.
 constexpr std::pair<const char*, const char*> other_names[] = {{"search", "query"},  {"retrieve", "query"},

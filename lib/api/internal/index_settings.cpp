@@ -24,6 +24,10 @@
 namespace quern::api {
 namespace {
 
+AnalyzerOptions analyzer_of(const IndexOptions& options) {
+  return make_analyzer_options(options.stemmer, options.stopwords, options.language);
+}
+
 std::optional<OrderBy> order_by(const IndexOptions& options) {
   if (options.order == "auto") return std::nullopt;
   return find_named(order_names, options.order, "docID order").value;
@@ -48,9 +52,9 @@ std::optional<ImpactSettings> impacts_of(const IndexOptions& options) {
     if (options.impact_scale) throw WrongUsage("{} needs {}", option_name<"impact-scale">, option_name<"impacts">);
     return std::nullopt;
   }
-  if (options.stemmer != "none" || options.stopwords != "none")
-    throw WrongUsage("{} uses terms unchanged; omit {} and {}", option_name<"impacts">, option_name<"stemmer">,
-                     option_name<"stopwords">);
+  if (analyzer_of(options) != AnalyzerOptions())
+    throw WrongUsage("{} uses terms unchanged; omit {}, {} and {}", option_name<"impacts">, option_name<"language">,
+                     option_name<"stemmer">, option_name<"stopwords">);
   return ImpactSettings{options.impact_bits, options.impact_scale};
 }
 
@@ -76,7 +80,7 @@ bool WrittenFile::is(const std::string& path) const {
 
 IndexSettings index_settings(const IndexOptions& options) {
   IndexSettings settings;
-  settings.parse.analyzer = make_analyzer_options(options.stemmer, options.stopwords);
+  settings.parse.analyzer = analyzer_of(options);
   settings.parse.reader.field_names.kept = options.keep_fields;
   settings.parse.max_errors = options.max_errors;
   settings.parse.duplicates = options.refuse_duplicates ? Duplicates::refuse : Duplicates::keep;

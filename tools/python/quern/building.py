@@ -17,8 +17,9 @@ def index(
     documents: Any,
     path: Path,
     *,
-    stemmer: str = "none",
-    stopwords: Path | Iterable[str] = "none",
+    language: str = "",
+    stemmer: str = "",
+    stopwords: Path | Iterable[str] = "",
     codec: str = "maskpfd",
     block_size: int = 128,
     recursion: int = 1,
@@ -80,7 +81,8 @@ def index(
     id_field, title_field, text_field, url_field, vector_field: the name of a field in dicts, objects and JSON objects; a
     field with a name has only that one. missing: what a missing value of pandas (NaN, NA, NaT) as text, title or URL is:
     "refuse" raises ValueError, "empty" takes it for an empty str.
-    stemmer, stopwords ("none", "english", a file), codec, block_size, order ("auto", "url", "natural", "bisection",
+    language: that of the text, such as "english": its Snowball stemmer and its stop words, unless stemmer ("none",
+    "porter2" and others) or stopwords ("none", a language, a file, a list of words) says otherwise. codec, block_size, order ("auto", "url", "natural", "bisection",
     "score", "random"), quantize (bits of quantized impacts, 4 to 16), k1, b and the rest: as for `quern index`.
     weights: a weighting model whose weights are stored instead of frequencies, such as "qld", "pl2" or "qld:mu=1500", in
     `quantize` bits (default 16).
@@ -101,6 +103,7 @@ def index(
     """
     options = _quern.IndexOptions()
     for name, value in {
+        "language": language,
         "stemmer": stemmer,
         "stopwords": _stopwords(stopwords),
         "codec": codec,
