@@ -11,6 +11,7 @@
 #include "quern/index/index_assembly.hpp"
 #include "quern/index/list_encoder.hpp"
 #include "quern/io/checksum.hpp"
+#include "quern/io/external_sort.hpp"
 #include "quern/lab/synth/document_tree.hpp"
 #include "quern/lab/synth/list_generator.hpp"
 #include "quern/order/order.hpp"
@@ -130,30 +131,26 @@ class SynthLists : public ListSource {
     return UnsortedLists{std::move(postings)};
   }
 
-  /// Makes the list in pieces of ascending docIDs. If docIDs are not the documents' numbers, draws the whole list for
-  /// each piece, and sorts the piece's postings.
+  /// Makes a list that doesn't fit in memory; sorts it there and on disk if docIDs are not the documents' numbers.
   Lists make_long_list(std::size_t term) {
     const TermField& field = fields_[term];
     auto postings = std::make_shared<RecordSpool<SpooledPosting>>(tmp_folder_);
-    std::vector<SpooledPosting> piece;
-    const std::uint64_t passes = docids_.empty() ? 1 : field.df / std::max(drawn_in_memory, max_postings()) + 1;
-    const docid_t width = static_cast<docid_t>(documents_ / passes + 1);
-    for (std::uint64_t pass = 0; pass < passes; ++pass) {
-      const std::uint64_t first = pass * width;
-      const auto write = [&] {
-        if (!docids_.empty())
-          std::sort(piece.begin(), piece.end(), [](const auto& a, const auto& b) { return a.docid < b.docid; });
-        postings->add_all(piece);
-        piece.clear();
-      };
-      generators_.local().generate(field, [&](std::span<const docid_t> documents, std::span<const freq_t> freqs) {
-        for (std::size_t i = 0; i < documents.size(); ++i) {
-          const docid_t docid = docids_.empty() ? documents[i] : docids_[documents[i]];
-          if (docids_.empty() || docid - first < width) piece.push_back({docid, freqs[i]});
-        }
-        if (docids_.empty()) write();
+    std::vector<SpooledPosting> chunk;
+    std::optional<ExternalSort> sort;
+    if (!docids_.empty()) sort.emplace(tmp_folder_, list_bytes_);
+    generators_.local().generate(field, [&](std::span<const docid_t> documents, std::span<const freq_t> freqs) {
+      chunk.clear();
+      for (std::size_t i = 0; i < documents.size(); ++i)
+        if (sort)
+          sort->add(SortKey(docids_[documents[i]], freqs[i]).view(), {});
+        else
+          chunk.push_back({documents[i], freqs[i]});
+      postings->add_all(chunk);
+    });
+    if (sort) {
+      sort->merge([&](std::string_view key, ByteView) {
+        postings->add({number_in_key<docid_t>(key, 0), number_in_key<freq_t>(key, sizeof(docid_t))});
       });
-      write();
     }
     return LongList{static_cast<term_t>(term), field.df, std::move(postings)};
   }
