@@ -95,6 +95,10 @@ class GpuShards final : public GpuSearch {
   /// All shards search at the same time. and-or asks for the documents with all terms in all shards first.
   FoundDocuments search(const SearchRequest& request, std::span<GpuStatistics> counted) override;
   std::size_t shards() const override { return gpus_.size(); }
+  /// Sets the maximum queries per batch. No search may be under way.
+  void set_batch_queries(std::size_t queries) {
+    for (const auto& gpu : gpus_) gpu->set_batch_queries(queries);
+  }
   std::uint64_t documents() const override;
   void check_filters() const override { gpu::check_filters(strategy_); }
   SearchDivision division() const override;

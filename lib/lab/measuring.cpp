@@ -18,6 +18,27 @@ std::optional<std::uint64_t> read_number(const std::filesystem::path& file) {
 
 }  // namespace
 
+ProcessClock::Reading ProcessClock::now() {
+  Reading reading;
+  timespec time{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  reading.all = static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  std::error_code failed;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task", failed))
+    if (const auto ns = read_number(thread.path() / "schedstat"))
+      reading.by_thread[thread.path().filename()] = 1e-9 * static_cast<double>(*ns);
+  return reading;
+}
+
+ProcessTime ProcessClock::elapsed() const {
+  const Reading end = now();
+  ProcessTime time{end.all - start_.all, 0};
+  for (const auto& [thread, seconds] : end.by_thread)
+    if (const auto begun = start_.by_thread.find(thread); begun != start_.by_thread.end())
+      time.busiest = std::max(time.busiest, seconds - begun->second);
+  return time;
+}
+
 CpuEnergyMeter::CpuEnergyMeter(const std::filesystem::path& counters) {
   // Subzones of a package have a second number; the package's counter includes them.
   static const std::regex package("intel-rapl:[0-9]+");

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <ctime>
 #include <filesystem>
+#include <map>
+#include <string>
 #include <thread>
 #include <unordered_map>
 
@@ -31,6 +33,30 @@ class CpuEnergyMeter {
   };
 
   std::vector<Package> packages_;
+};
+
+/// Processor seconds of this process.
+struct ProcessTime {
+  double all = 0;  ///< of all threads
+  double busiest =
+      0;  ///< of the thread with the most, of those that ran from start to end; 0 if the kernel doesn't say
+};
+
+/// Measures where the host's time goes: a busiest thread that takes as long as the work is what the work waits for.
+class ProcessClock {
+ public:
+  /// Starts measuring.
+  ProcessClock() : start_(now()) {}
+  ProcessTime elapsed() const;
+
+ private:
+  struct Reading {
+    double all = 0;
+    std::map<std::string, double> by_thread;  ///< by its number in /proc
+  };
+  static Reading now();
+
+  Reading start_;
 };
 
 // Tools of all benchmarks: processor time, memory, medians and entropy.

@@ -48,13 +48,12 @@ TEST_CASE("GPU numbers that do not exist are refused, with the number of GPUs th
 TEST_CASE("several GPUs give the results of one", "[gpu][query]") {
   SKIP_WITHOUT_GPU();
   SmallEngine small;
-  GpuEngine gpu(small.engine, {0, 5, 0}, small.progress);
   Analyzer analyzer = small.engine.make_analyzer();
   std::vector<std::string_view> texts;
   for (unsigned i = 0; i < 40; ++i)
     for (const char* text : {"everywhere", "often everywhere", "often", "unknown often"}) texts.emplace_back(text);
-  for (const std::size_t used : {gpu.gpus(), std::size_t{1}}) {
-    gpu.use_gpus(used);
+  for (const unsigned gpus : {0u, 1u}) {
+    GpuEngine gpu(small.engine, {0, 5, gpus}, small.progress);
     for (const QueryAlgorithm& algorithm : all_algorithms()) {
       const auto answers = search_texts(gpu, small.engine, texts, algorithm, 10);
       for (std::size_t i = 0; i < texts.size(); ++i)

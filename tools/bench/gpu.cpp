@@ -25,7 +25,7 @@ struct BenchGpuArguments {
   CommonOptions common;
   QuerySource queries;
   ScoringArguments scoring;
-  std::string index;
+  std::vector<std::string> shards;
   std::vector<std::string> algorithms = {"or", "bmw", "and"};
   std::vector<std::string> strategies = {std::string(gpu::all_strategies().front().name)};
   GpuBenchOptions bench;
@@ -34,12 +34,17 @@ struct BenchGpuArguments {
   TimesOptions times;
 };
 
-/// All pairs of limits and plans, whose plans are read into `plans`. Throws like PlanReader.
-std::vector<GpuMemoryCase> cases_of(const GpuMemoryCases& arguments, const IndexReader& index,
+/// All pairs of limits and plans, whose plans are read into `plans`. Throws like PlanReader, and InvalidArgument if
+/// there are plans for several shards.
+std::vector<GpuMemoryCase> cases_of(const GpuMemoryCases& arguments, const IndexShards& index,
                                     std::deque<CachePlan>& plans) {
   std::vector<const CachePlan*> read;
-  for (const std::string& plan : arguments.plans)
-    read.push_back(plan == "none" ? nullptr : &plans.emplace_back(PlanReader::open(plan).load_for(index)));
+  for (const std::string& plan : arguments.plans) {
+    if (plan != "none" && index.size() > 1)
+      throw InvalidArgument("--plan {}: the benchmark takes plans only for a whole index, not for {} shards", plan,
+                            index.size());
+    read.push_back(plan == "none" ? nullptr : &plans.emplace_back(PlanReader::open(plan).load_for(index[0])));
+  }
   std::vector<GpuMemoryCase> cases;
   for (const std::string& limit : arguments.limits)
     for (std::size_t i = 0; i < read.size(); ++i) {
@@ -89,6 +94,8 @@ Row row_of(const GpuBenchFigures& figures) {
              {"queries", figures.queries},
              {"queries_per_second", queries / figures.seconds, "queries/s", "{:.0f}"},
              {"kernel_queries_per_second", queries / figures.kernel_seconds, "kernels only", "{:.0f}"},
+             {"host_seconds", figures.host.all},
+             {"busiest_thread_seconds", figures.host.busiest},
              {"", cpu_rate, "CPU", "{:.0f}"},
              {"postings_per_query", figures.postings / queries},
              {"postings_per_second", figures.postings / figures.kernel_seconds, "postings/s", "{:.1f}G", 1e-9},
@@ -125,12 +132,13 @@ void add_times_rows(const GpuBenchFigures& figures, BenchReport& report) {
     }
 }
 
-/// The output of --times, or null. Its rows don't name a memory or a number of GPUs, so only one of each is allowed.
+/// The output of --times, or null. Its rows don't name a memory, a number of GPUs or a shard, so only one of each is
+/// allowed.
 std::unique_ptr<TimesOutput> times_output(const BenchGpuArguments& arguments, const QueryEngine& engine,
                                           const GpuBenchOptions& options) {
   if (arguments.times.path.empty()) return nullptr;
-  if (options.memories.size() != 1 || options.gpus.size() != 1)
-    throw InvalidArgument("--times needs a single --gpu-memory, --plan and number of GPUs");
+  if (options.memories.size() != 1 || options.gpus.size() != 1 || arguments.shards.size() != 1)
+    throw InvalidArgument("--times needs a single index, --gpu-memory, --plan and number of GPUs");
   auto output = std::make_unique<TimesOutput>(arguments.times, engine);
   output->times().gpu = list_gpus().at(options.gpu).name;
   return output;
@@ -154,28 +162,31 @@ void run(const BenchGpuArguments& arguments) {
   for (const std::string& strategy : arguments.strategies) check_strategy(strategy, arguments.algorithms);
   const Resources resources = make_resources(arguments.common);
   require_gpu(arguments.bench.gpu);
-  const IndexReader index = IndexReader::open(arguments.index);
+  const IndexShards index = IndexShards::open(arguments.shards);
   const std::vector<Query> queries = read_queries(arguments.queries, arguments.common);
   std::vector<const QueryAlgorithm*> algorithms;
   for (const std::string& name : arguments.algorithms) algorithms.push_back(&algorithm_named(name));
   std::vector<const gpu::Strategy*> strategies;
   for (const std::string& name : arguments.strategies) strategies.push_back(&gpu::strategy_named(name));
-  const QueryEngine engine(index, scoring_options(arguments.scoring, index, arguments.queries));
+  ShardEngines engines(index, arguments.scoring, arguments.queries);
   const ParsedQueries read =
-      engine.reader(query_kind(arguments.queries.layout.format)).read(texts_of(queries), resources.threads);
+      engines.first().reader(query_kind(arguments.queries.layout.format)).read(texts_of(queries), resources.threads);
   GpuBenchOptions options = arguments.bench;
   options.threads = resources.threads;
   options.cpu = !arguments.no_cpu;
   std::deque<CachePlan> plans;
   options.memories = cases_of(arguments.gpu_memory, index, plans);
-  const std::unique_ptr<TimesOutput> times = times_output(arguments, engine, options);
+  const std::unique_ptr<TimesOutput> times = times_output(arguments, engines.first(), options);
   options.each_query = times != nullptr;
   BenchReport report("gpu", arguments.common);
   report.json["index"] = index_json(index);
   report.json["scores"] = name_of_value(scores_names, arguments.scoring.scores);
   report.json["idf"] = name_of_value(idf_names, arguments.scoring.idf);
+  report.json["shards"] = index.size();
   for (const GpuInfo& gpu : list_gpus()) report.json["gpus"].push_back(gpu.name);
-  const auto measured = measure_gpu(engine, read.views(), strategies, algorithms, options, *resources.progress);
+  const std::span<const QueryEngine* const> shards = engines.backend().engines();
+  const auto measured =
+      measure_gpu({shards.begin(), shards.end()}, read.views(), strategies, algorithms, options, *resources.progress);
   for (const GpuBenchFigures& figures : measured) {
     report.add("set_ups", row_of(figures));
     if (times) add_times(*times, figures);
@@ -192,7 +203,7 @@ void run(const BenchGpuArguments& arguments) {
 void add_gpu_bench(CLI::App& bench) {
   auto [command, arguments] =
       add_bench<BenchGpuArguments>(bench, "gpu", "Measure query speed on GPUs, compared with the CPU", run);
-  add_index_argument(command, arguments.index);
+  add_shards_argument(command, arguments.shards)->required();
   add_query_source_options(command, arguments.queries, QueryKinds::text_and_vectors);
   add_name_option(command, "-a,--algorithms", arguments.algorithms, all_algorithms(), "Algorithms");
   add_name_option(command, "--strategies", arguments.strategies, gpu::all_strategies(),
@@ -219,6 +230,7 @@ void add_gpu_bench(CLI::App& bench) {
              {"quern bench gpu my.quern -q log.txt -a or,bmw,and -k 10,1000 --batches 1,64,4096 --json"},
              {"quern bench gpu my.quern -q log.txt --strategies range,ding,partition,wang -a and"},
              {"quern bench gpu my.quern -q log.txt --gpus 1,2,4 --no-cpu"},
+             {"quern bench gpu shard.1 shard.2 -q log.txt --gpus 2 --no-cpu", "each GPU has half of the documents"},
              {"quern bench gpu my.quern -q log.txt --batches 1,256 --times gpu.tsv"},
              {"quern bench gpu my.quern -q log.txt --gpu-memory all,20%,5% --plan none,my.plan"}});
 }

@@ -65,13 +65,11 @@ GpuEngine::GpuEngine(const QueryEngine& engine, const GpuOptions& options, Progr
       options_(check_gpu_options(options)),
       lists_([] { return std::make_unique<QueryLists>(); }),
       workers_(gpu::make_workers<RankingWorker>(
-          gpu::gpu_numbers(options.gpu, options.gpus), progress,
-          [&](unsigned gpu, Progress& all) {
+          gpu::gpu_numbers(options.gpu, options.gpus), progress, [&](unsigned gpu, Progress& all) {
             const std::size_t gpus = gpu::gpu_numbers(options.gpu, options.gpus).size();
             return std::make_unique<RankingWorker>(engine, gpu, options.memory.per_gpu(gpus), *options.strategy,
                                                    options.strategy_options, options.batch_queries, all);
-          })),
-      used_(workers_.size()) {
+          })) {
   keeps_all_ = workers_.front().keeps_all();
 }
 
@@ -164,7 +162,7 @@ std::uint64_t GpuEngine::missing_bytes(std::span<const WeightedList> lists) {
   std::vector<std::string> failed;  // stays empty, since nothing here calls a GPU
   try {
     workers_.use(
-        used_, [&](RankingWorker& worker) { bytes = worker.missing_bytes(lists); }, failed);
+        gpus(), [&](RankingWorker& worker) { bytes = worker.missing_bytes(lists); }, failed);
   } catch (const CudaError&) {
     // No GPU is left.
   }
@@ -212,13 +210,12 @@ void GpuEngine::answer(std::span<GpuQuery> all, const gpu::BatchWork& work, GpuS
     query.min_units = 0;
     if (!query.answered && !query.on_cpu) queries.push_back(&query);
   }
-  const std::size_t gpus = gpus_in_use();
   const std::size_t max_batch =
       keeps_all_ ? std::min(options_.batch_queries, gpu::overlapping_batch_queries) : options_.batch_queries;
   const std::uint64_t fixed_cost = engine_.index().num_documents() / gpu::documents_per_posting;
   gpu::ResumePool cpu(engine_, work.k, work.passing);
   for (unsigned attempt = 0; attempt < max_attempts && !queries.empty(); ++attempt) {
-    QueryQueue queue(std::move(queries), max_batch, gpus, fixed_cost);
+    QueryQueue queue(std::move(queries), max_batch, gpus(), fixed_cost);
     queries = process(queue, {work, &cpu}, statistics);
     if (attempt == 0) statistics.run_again += queries.size();
   }
@@ -239,7 +236,7 @@ std::vector<GpuQuery*> GpuEngine::process(QueryQueue& queue, const RankingWork& 
     again.insert(again.end(), outcome.again.begin(), outcome.again.end());
   };
   // One thread makes a batch while others wait for theirs.
-  gpu::HelperThreads helpers(gpu::batches_in_flight * gpus_in_use(), [&] { answer([] {}); });
+  gpu::HelperThreads helpers(gpu::batches_in_flight * gpus(), [&] { answer([] {}); });
   answer([&] { helpers.start(); });
   helpers.join();
   return again;
@@ -262,7 +259,7 @@ void GpuEngine::answer_batches(QueryQueue& queue, const RankingWork& work, Ranki
     };
     try {
       if (!queue.empty()) more();
-      while (!left.empty()) workers_.use(used_, answer_first, outcome.statistics.failed_gpus);
+      while (!left.empty()) workers_.use(gpus(), answer_first, outcome.statistics.failed_gpus);
     } catch (...) {
       queue.stop();
       if (!settled) queue.settle({});

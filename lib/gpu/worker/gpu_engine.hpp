@@ -44,8 +44,6 @@ class GpuEngine {
   void set_batch_queries(std::size_t queries);
   /// Sets the strategy of later batches. Throws CudaError if its working memory doesn't fit; set another strategy then.
   void set_strategy(const gpu::Strategy& strategy, const gpu::StrategyOptions& options, Progress& progress);
-  /// Uses only the first `gpus` GPUs from now on.
-  void use_gpus(std::size_t gpus) { used_ = gpus; }
   /// Whether all lists stay in the memory of each GPU, so that no batch copies any.
   bool keeps_all() const { return keeps_all_; }
   /// Preferred number of queries per concurrent search: fewer than a batch may have where an additional batch costs
@@ -72,7 +70,6 @@ class GpuEngine {
   /// Answers batches of the queue until none is left. Calls `more` when other threads may take some too.
   void answer_batches(QueryQueue& queue, const RankingWork& work, RankingOutcome& outcome,
                       const std::function<void()>& more);
-  std::size_t gpus_in_use() const { return std::max<std::size_t>(1, std::min(used_, workers_.size())); }
   void answer_on_cpu(const Search& search, std::span<const QueryView> asked, std::span<GpuQuery> queries) const;
 
   const QueryEngine& engine_;
@@ -81,7 +78,6 @@ class GpuEngine {
   bool keeps_all_ = false;  ///< no batch copies lists, so additional batches cost little
   gpu::WorkerPool<RankingWorker> workers_;
   std::atomic<std::uint64_t> filtered_searches_ = 0;  ///< so far
-  std::size_t used_ = 0;                              ///< number of workers in use, from the first on
 };
 
 }  // namespace quern

@@ -8,9 +8,7 @@
 #include "quern/gpu/device/tuning.hpp"
 #include "quern/lab/gpu/energy_meter.hpp"
 #include "quern/lab/gpu/transfer_bench.hpp"
-#include "quern/lab/measuring.hpp"
 #include "quern/plan/cost_model.hpp"
-#include "quern/search/search_backend.hpp"
 
 namespace quern {
 namespace {
@@ -33,13 +31,12 @@ struct CpuReference {
   }
 };
 
-CpuReference answer_on_cpu(const QueryEngine& engine, Queries queries, const QueryAlgorithm& algorithm, std::size_t k,
+CpuReference answer_on_cpu(CpuBackend& backend, Queries queries, const QueryAlgorithm& algorithm, std::size_t k,
                            const GpuBenchOptions& options, Progress& progress) {
   // All algorithms with the same matching have the same results; maxscore is the fastest.
   const QueryAlgorithm& reference =
       algorithm.matching == Matching::any && !options.cpu ? algorithm_named("maxscore") : algorithm;
   CpuReference out{Results(queries.size()), std::vector<std::uint64_t>(queries.size()), 0};
-  CpuBackend backend({&engine});
   AnswerConsumer consumer;
   consumer.threads = options.threads;
   consumer.take = [&](std::size_t i, const QueryAnswer& answer) {
@@ -58,43 +55,43 @@ CpuReference answer_on_cpu(const QueryEngine& engine, Queries queries, const Que
 
 class GpuBench {
  public:
-  GpuBench(const QueryEngine& engine, Queries queries, const GpuBenchOptions& options, const GpuMemoryCase& memory,
-           Progress& progress)
-      : cpu_engine_(engine),
+  GpuBench(const CpuBackend& cpu, Queries queries, const GpuBenchOptions& options, const GpuMemoryCase& memory,
+           const gpu::Strategy& strategy, unsigned gpus, Progress& progress)
+      : index_(cpu.engines().front()->index()),
         queries_(queries),
         options_(options),
         memory_(memory),
         progress_(progress),
         all_gpus_(list_gpus()),
-        engine_(engine, gpu_options(options, memory.memory), progress),
-        gpus_(std::span(all_gpus_).subspan(options.gpu, engine_.gpus())),
-        energy_(gpus_),
-        limits_(limits_of(gpus_.front(), options.gpu)) {}
-
-  void set_strategy(const gpu::Strategy& strategy) {
-    engine_.set_strategy(strategy, options_.strategy_options, progress_);
-    strategy_ = &strategy;
+        strategy_(strategy),
+        numbers_(gpu::gpu_numbers(options.gpu, gpus)),
+        shards_(cpu.engines(), gpu_options(options, strategy, gpus), std::vector(cpu.engines().size(), memory.memory),
+                false, progress),
+        energy_(std::span(all_gpus_).subspan(options.gpu, numbers_.size())),
+        limits_(limits_of(all_gpus_.at(options.gpu), options.gpu)) {
+    if (shards_.shards() > 1 && shards_.shards() < numbers_.size())
+      throw InvalidArgument("{} shards can't be divided among {} GPUs; cut the index into as many", shards_.shards(),
+                            numbers_.size());
   }
 
-  GpuBenchFigures measure(const QueryAlgorithm& algorithm, std::size_t k, std::size_t gpus, std::size_t batch,
+  GpuBenchFigures measure(const QueryAlgorithm& algorithm, std::size_t k, std::size_t batch,
                           const CpuReference& reference) {
     GpuBenchFigures figures;
-    figures.strategy = strategy_;
+    figures.strategy = &strategy_;
     figures.algorithm = &algorithm;
     figures.memory_limit = memory_.limit;
     figures.plan = memory_.plan;
     figures.k = k;
-    figures.gpus = gpus == 0 ? engine_.gpus() : gpus;
+    figures.gpus = numbers_.size();
     figures.batch_queries = batch;
     figures.queries = batch == 1 ? std::min(queries_.size(), max_single_queries) : queries_.size();
     figures.postings = reference.postings_of(figures.queries);
     figures.cpu_seconds =
         reference.seconds * static_cast<double>(figures.queries) / static_cast<double>(queries_.size());
-    engine_.set_batch_queries(batch);
-    engine_.use_gpus(figures.gpus);
-    progress_.start(fmt::format("{} by {} on {} GPUs, k {}, batches of {}", algorithm.name, strategy_->name,
-                                figures.gpus, k, batch),
-                    options_.repeats, "passes");
+    shards_.set_batch_queries(batch);
+    progress_.start(
+        fmt::format("{} by {} on {} GPUs, k {}, batches of {}", algorithm.name, strategy_.name, figures.gpus, k, batch),
+        options_.repeats, "passes");
     compare(figures, reference.results);
     if (batch == 1)
       ask_singly(figures);
@@ -106,31 +103,52 @@ class GpuBench {
   }
 
  private:
-  static GpuOptions gpu_options(const GpuBenchOptions& options, const gpu::GpuMemoryOptions& memory) {
-    const auto [min, max] = std::minmax_element(options.gpus.begin(), options.gpus.end());
+  /// Memory is divided for the largest batches.
+  static GpuOptions gpu_options(const GpuBenchOptions& options, const gpu::Strategy& strategy, unsigned gpus) {
     return {.gpu = options.gpu,
-            .batch_queries = options.batches.front(),
-            .gpus = static_cast<unsigned>(*min == 0 ? 0 : *max),
-            .memory = memory};
+            .batch_queries = *std::max_element(options.batches.begin(), options.batches.end()),
+            .gpus = gpus,
+            .strategy = &strategy,
+            .strategy_options = options.strategy_options};
+  }
+
+  static GpuStatistics sum_of(std::span<const GpuStatistics> shards) {
+    GpuStatistics sum;
+    for (const GpuStatistics& shard : shards) sum += shard;
+    return sum;
+  }
+
+  /// The answers to queries that are asked at once, and the work of GPUs.
+  std::pair<Results, GpuStatistics> search(Queries queries, const GpuBenchFigures& figures) {
+    std::vector<GpuStatistics> counted(shards_.shards());
+    Results results = shards_.search({queries, figures.algorithm, figures.k}, counted);
+    return {std::move(results), sum_of(counted)};
   }
 
   void compare(const GpuBenchFigures& figures, const Results& expected) {
-    const Results found = engine_.search(queries_.first(figures.queries), *figures.algorithm, figures.k);
+    const Results found = search(queries_.first(figures.queries), figures).first;
     for (std::size_t i = 0; i < found.size(); ++i)
       if (const auto what = difference(expected[i], found[i]))
         throw Error("the GPU's results differ from the CPU's for query {} \"{}\", {} by {}, k {}: {}", i + 1,
-                    text_of_terms(queries_[i]), figures.algorithm->name, strategy_->name, figures.k, *what);
+                    text_of_terms(queries_[i]), figures.algorithm->name, strategy_.name, figures.k, *what);
   }
 
   void ask_together(GpuBenchFigures& figures) {
     std::vector<double> seconds, kernels;
+    AnswerConsumer consumer;
+    consumer.threads = options_.threads;
+    consumer.take = [](std::size_t, const QueryAnswer&) {};
     const auto pass = [&] {
-      seconds.push_back(
-          wall_seconds([&] { engine_.search(queries_, *figures.algorithm, figures.k, &figures.statistics); }));
+      const FailoverNotice fails = [](const std::string& failure) { throw CudaError(failure); };
+      FallibleGpus gpus(shards_, fails);
+      FailoverBackend backend(gpus, nullptr, fails);
+      seconds.push_back(wall_seconds([&] { run(backend, {queries_, figures.algorithm, figures.k}, consumer); }));
+      figures.statistics = sum_of(gpus.statistics());
     };
     pass();
     seconds.clear();  // drops the warm-up
     const auto before = energy_.joules(figures.gpus);
+    const ProcessClock clock;
     double all_seconds = 0;
     while (seconds.size() < options_.repeats || (before && all_seconds < min_energy_seconds)) {
       pass();
@@ -140,6 +158,9 @@ class GpuBench {
     }
     if (const auto after = energy_.joules(figures.gpus); before && after)
       figures.joules = (*after - *before) / static_cast<double>(seconds.size());
+    const auto passes = static_cast<double>(seconds.size());
+    const ProcessTime host = clock.elapsed();
+    figures.host = {host.all / passes, host.busiest / passes};
     figures.seconds = median(seconds);
     figures.kernel_seconds = median(kernels);
     figures.bound = bound_of(figures.statistics.counts, limits_);
@@ -154,9 +175,7 @@ class GpuBench {
         figures.statistics = {};
         for (const QueryView& query : queries_.first(figures.queries)) {
           GpuStatistics counted;
-          wall_us.push_back(1e6 * wall_seconds([&] {
-                              engine_.search({&query, 1}, *figures.algorithm, figures.k, &counted);
-                            }));
+          wall_us.push_back(1e6 * wall_seconds([&] { counted = search({&query, 1}, figures).second; }));
           // Queries without posting lists are never sent to a GPU.
           if (counted.batches > 0) device_us.push_back(counted.device.total_us);
           figures.statistics += counted;
@@ -175,7 +194,7 @@ class GpuBench {
   void time_each_query(GpuBenchFigures& figures) {
     std::vector<MeasuredQuery>& each = figures.each_query;
     for (const QueryView query : queries_.first(figures.queries))
-      each.push_back({0, features_of(cpu_engine_.index(), query, figures.algorithm->matching)});
+      each.push_back({0, features_of(index_, query, figures.algorithm->matching)});
     std::vector<std::size_t> order(each.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -197,7 +216,7 @@ class GpuBench {
     GpuStatistics counted;
     std::vector<double> seconds;
     for (unsigned repeat = 0; repeat <= options_.repeats; ++repeat)
-      seconds.push_back(wall_seconds([&] { engine_.search(queries, *figures.algorithm, figures.k, &counted); }));
+      seconds.push_back(wall_seconds([&] { counted = search(queries, figures).second; }));
     seconds.erase(seconds.begin());  // that was the warm-up
     for (const std::size_t query : places) {
       figures.each_query[query].us = 1e6 * share * median(seconds);
@@ -206,15 +225,15 @@ class GpuBench {
     }
   }
 
-  const QueryEngine& cpu_engine_;
+  const IndexReader& index_;
   const Queries queries_;
   const GpuBenchOptions& options_;
   const GpuMemoryCase& memory_;
   Progress& progress_;
   const std::vector<GpuInfo> all_gpus_;
-  GpuEngine engine_;
-  const gpu::Strategy* strategy_ = nullptr;
-  const std::span<const GpuInfo> gpus_;
+  const gpu::Strategy& strategy_;
+  const std::vector<unsigned> numbers_;  ///< of the GPUs
+  GpuShards shards_;
   const EnergyMeter energy_;
   const GpuLimits limits_;
 };
@@ -226,44 +245,38 @@ void check_gpu_bench_options(const GpuBenchOptions& options) {
   gpu.gpu = options.gpu;
   gpu.strategy_options = options.strategy_options;
   check_gpu_options(gpu);
-  for (const std::size_t gpus : options.gpus) check_range("GPUs", gpus, 0, gpu::max_gpus);
+  for (const unsigned gpus : options.gpus) check_range("GPUs", gpus, 0, gpu::max_gpus);
   for (const std::size_t k : options.ks) check_range("k", k, 1, end_docid);
   for (const std::size_t batch : options.batches) check_range("queries per batch", batch, 1, gpu::max_batch_queries);
   check_range("threads", options.threads, 1, max_threads);
   check_range("repeats", options.repeats, 1, 1000);
 }
 
-std::vector<GpuBenchFigures> measure_gpu(const QueryEngine& engine, Queries queries,
+std::vector<GpuBenchFigures> measure_gpu(const std::vector<const QueryEngine*>& engines, Queries queries,
                                          std::span<const gpu::Strategy* const> strategies,
                                          std::span<const QueryAlgorithm* const> algorithms,
                                          const GpuBenchOptions& options, Progress& progress) {
   check_gpu_bench_options(options);
   if (queries.empty()) throw InvalidArgument("a benchmark needs at least one query");
   for (const gpu::Strategy* strategy : strategies) gpu::check_answers(*strategy, algorithms);
+  CpuBackend cpu(engines);
   std::map<std::pair<const QueryAlgorithm*, std::size_t>, CpuReference> references;
   const auto reference_of = [&](const QueryAlgorithm& algorithm, std::size_t k) -> const CpuReference& {
     const auto [known, is_new] = references.try_emplace({&algorithm, k});
-    if (is_new) known->second = answer_on_cpu(engine, queries, algorithm, k, options, progress);
+    if (is_new) known->second = answer_on_cpu(cpu, queries, algorithm, k, options, progress);
     return known->second;
   };
   std::vector<GpuBenchFigures> all;
-  for (GpuMemoryCase memory : options.memories) {
-    memory.memory.needs =
-        gpu::needs_of(strategies, engine.index(), *std::max_element(options.batches.begin(), options.batches.end()));
-    GpuBench bench(engine, queries, options, memory, progress);
-    for (const QueryAlgorithm* algorithm : algorithms) {
-      for (const std::size_t k : options.ks) {
-        const CpuReference& reference = reference_of(*algorithm, k);
-        for (const gpu::Strategy* strategy : strategies) {
-          if (!gpu::answers(*strategy, *algorithm)) continue;
-          bench.set_strategy(*strategy);
-          for (const std::size_t gpus : options.gpus)
+  for (const GpuMemoryCase& memory : options.memories)
+    for (const gpu::Strategy* strategy : strategies)
+      for (const unsigned gpus : options.gpus) {
+        GpuBench bench(cpu, queries, options, memory, *strategy, gpus, progress);
+        for (const QueryAlgorithm* algorithm : algorithms)
+          for (const std::size_t k : options.ks)
             for (const std::size_t batch : options.batches)
-              all.push_back(bench.measure(*algorithm, k, gpus, batch, reference));
-        }
+              if (gpu::answers(*strategy, *algorithm))
+                all.push_back(bench.measure(*algorithm, k, batch, reference_of(*algorithm, k)));
       }
-    }
-  }
   return all;
 }
 

@@ -1,7 +1,8 @@
 #pragma once
 #include "quern/gpu/device/device_info.hpp"
 #include "quern/gpu/device/gpu_statistics.hpp"
-#include "quern/gpu/worker/gpu_engine.hpp"
+#include "quern/gpu/query_backend.hpp"
+#include "quern/lab/measuring.hpp"
 #include "quern/lab/query_bench.hpp"
 #include "quern/search/query_statistics.hpp"
 
@@ -35,8 +36,8 @@ struct GpuMemoryCase {
 };
 
 struct GpuBenchOptions {
-  unsigned gpu = 0;                  ///< the first
-  std::vector<std::size_t> gpus{1};  ///< numbers of GPUs to measure; 0: all
+  unsigned gpu = 0;               ///< the first
+  std::vector<unsigned> gpus{1};  ///< numbers of GPUs to measure; 0: all
   std::vector<std::size_t> ks{10}, batches{4096};
   gpu::StrategyOptions strategy_options;
   std::vector<GpuMemoryCase> memories{{}};  ///< one after another, at least one
@@ -61,6 +62,7 @@ struct GpuBenchFigures {
   std::size_t k = 0, gpus = 0, batch_queries = 0, queries = 0;
   double seconds = 0;             ///< for all queries, from text to results; median over the repeats, like the next
   double kernel_seconds = 0;      ///< part of it in kernels, averaged over the GPUs
+  ProcessTime host;               ///< of one pass; zero for batches of 1
   double cpu_seconds = 0;         ///< for as many queries on all threads; 0 if not measured
   double postings = 0;            ///< in the queries' lists
   GpuStatistics statistics;       ///< of the last repeat
@@ -71,12 +73,14 @@ struct GpuBenchFigures {
   std::vector<MeasuredQuery> each_query;  ///< if requested; an even share of its batch's time
 };
 
-/// Answers all queries on the CPU, then on GPUs with each memory by each algorithm, k, strategy, number of GPUs and
-/// batch size, and compares results bit for bit. With batches of 1, the first max_single_queries are asked one at a
+/// Answers all queries on the CPU, then on GPUs, as QueryBackend does, with each memory by each strategy, number of
+/// GPUs, algorithm, k and batch size, and compares results bit for bit. `engines`: as CpuBackend takes them; each GPU
+/// has all of one index, or some of several shards. With batches of 1, the first max_single_queries are asked one at a
 /// time, as by users who wait for each answer. Leaves out algorithms by which a strategy does not answer queries, but
-/// throws InvalidArgument if these are all. Throws Error, naming query, algorithm and strategy, if results differ;
-/// otherwise what GpuEngine throws.
-std::vector<GpuBenchFigures> measure_gpu(const QueryEngine& engine, std::span<const QueryView> queries,
+/// throws InvalidArgument if these are all, or if there are fewer shards than GPUs. Throws Error, naming query,
+/// algorithm and strategy, if results differ; otherwise what GpuShards throws.
+std::vector<GpuBenchFigures> measure_gpu(const std::vector<const QueryEngine*>& engines,
+                                         std::span<const QueryView> queries,
                                          std::span<const gpu::Strategy* const> strategies,
                                          std::span<const QueryAlgorithm* const> algorithms,
                                          const GpuBenchOptions& options, Progress& progress);
