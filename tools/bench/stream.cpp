@@ -90,7 +90,7 @@ class StreamBench {
     options.deadline_us = 1000 * arguments_.deadline_ms;
     options.schedule_options.cpu_threads = cpu_threads(set_up.device);
     options.gpu_threads = gpu_threads(set_up.device);
-    options.schedule_options.gpus = set_up.device == StreamDevice::cpu ? 0 : 1;
+    options.schedule_options.gpus = set_up.device == StreamDevice::cpu ? 0 : gpus_in_use_;
     options.schedule_options.gpu_batch_us = measured_ ? measured_->expected_batch_us() : built_in_batch_us;
     FallibleGpus* const gpus = set_up.device == StreamDevice::cpu ? nullptr : fallible_gpus_.get();
     cpu_energy_.start();
@@ -170,8 +170,8 @@ class StreamBench {
     return arguments_.gpu_threads.value_or(device == StreamDevice::both ? default_gpu_threads : cores());
   }
 
-  /// The GPU's energy counter; empty without a GPU or a counter.
-  std::optional<double> gpu_joules() const { return gpu_energy_ ? gpu_energy_->joules(1) : std::nullopt; }
+  /// The GPUs' energy counters; empty without a GPU or a counter.
+  std::optional<double> gpu_joules() const { return gpu_energy_ ? gpu_energy_->joules(gpus_in_use_) : std::nullopt; }
   SingleSearch single_search(const StreamSetUp& set_up) {
     if (set_up.device == StreamDevice::cpu)
       return [this](QueryView query) { return engines_.backend().search(query, algorithm_, arguments_.k); };
@@ -206,7 +206,8 @@ class StreamBench {
     fallible_gpus_ =
         std::make_unique<FallibleGpus>(*gpus_, [](const std::string& failure) { throw CudaError(failure); });
     const std::vector<GpuInfo> gpus = list_gpus();
-    gpu_energy_ = std::make_unique<EnergyMeter>(std::span(gpus).subspan(options.gpu, 1));
+    gpus_in_use_ = static_cast<unsigned>(gpu::gpu_numbers(options.gpu, options.gpus).size());
+    gpu_energy_ = std::make_unique<EnergyMeter>(std::span(gpus).subspan(options.gpu, gpus_in_use_));
   }
 
   void simulate_with(const std::vector<QueryTimeTable>& times) {
@@ -247,6 +248,7 @@ class StreamBench {
   StreamLog log_;
   std::optional<MeasuredStream> measured_;
   std::deque<api::ShardGpuMemory> plans_;  ///< by shard
+  unsigned gpus_in_use_ = 0;
   std::unique_ptr<GpuShards> gpus_;
   std::unique_ptr<FallibleGpus> fallible_gpus_;
   CpuEnergyMeter cpu_energy_;
@@ -318,6 +320,7 @@ void add_stream_bench(CLI::App& bench) {
       ->delimiter(',');
   add_score_options(command, arguments.scoring);
   add_gpu_option(command, arguments.gpu.gpu);
+  add_gpus_option(command, arguments.gpu.gpus);
   add_gpu_memory_options(command, arguments.gpu_memory);
   add_settings_option(command, "--gpu-options", "GPU settings", [&arguments = arguments](CLI::App& settings) {
     add_strategy_options(settings, arguments.strategy, arguments.gpu.strategy_options);

@@ -37,13 +37,13 @@ class StreamWork {
     }
     if (gpus_ == nullptr) return workers;
     // A limited arena, since all of TBB's threads would take the CPU's cores. Each worker has a slot.
-    const unsigned threads = std::max(options.gpu_threads, options.schedule_options.gpu_batches);
-    const auto arena =
-        std::make_shared<tbb::task_arena>(static_cast<int>(threads), options.schedule_options.gpu_batches);
+    const unsigned batches = options.schedule_options.gpu_batches * options.schedule_options.gpus;
+    const unsigned threads = std::max(options.gpu_threads, batches);
+    const auto arena = std::make_shared<tbb::task_arena>(static_cast<int>(threads), batches);
     const DispatchWorker gpu_worker{
         Processor::gpu, options.max_batch,
         [this, arena](std::span<const WaitingQuery> queries) { arena->execute([&] { answer_on_gpu(queries); }); }};
-    workers.insert(workers.end(), options.schedule_options.gpu_batches, gpu_worker);
+    workers.insert(workers.end(), batches, gpu_worker);
     return workers;
   }
 
