@@ -123,6 +123,63 @@ TEST_CASE("benchmarks of GPUs have a row for each set-up, and tables of them", "
   }
 }
 
+TEST_CASE("bench gpu measures GPUs that divide an index's shards, without plans or times", "[gpu][cli][measure]") {
+  SKIP_WITHOUT_GPU();
+  const SampleIndexes indexes;
+  CommandLine words = {"bench", "gpu"};
+  for (const std::string part : {"1/2", "2/2"}) {
+    words.push_back(indexes.folder.path("shard" + part.substr(0, 1)));
+    REQUIRE(run_quern({"cut", indexes.newpfd, "--shard", part, "-o", words.back(), "--quiet"}).exit_status == 0);
+  }
+  words.insert(words.end(), {"-q", sample_folder + "/topics.txt", "--repeats", "1", "--quiet"});
+  CommandLine measured = words;
+  measured.insert(measured.end(), {"-a", "or,and,and-or", "-k", "3,1000", "--batches", "1,7", "--json"});
+  const nlohmann::json bench = run_quern(measured).json();
+  CHECK(bench["shards"] == 2);
+  CHECK(bench["set_ups"].size() == 12);
+  for (const auto& [option, value] : {std::pair("--plan", "my.plan"), {"--times", "times.tsv"}}) {
+    CommandLine refused = words;
+    refused.insert(refused.end(), {option, indexes.folder.path(value)});
+    const RunOutcome outcome = run_quern(refused);
+    INFO(outcome.err);
+    CHECK(outcome.exit_status == 1);
+    CHECK(contains(outcome.err, "index"));
+  }
+}
+
+TEST_CASE("the speed of several GPUs is plotted if matplotlib is installed", "[cli][measure]") {
+  if (std::system("/usr/bin/python3 -c 'import matplotlib' 2>/dev/null") != 0) {
+    WARN("skipped: no matplotlib");
+    return;
+  }
+  const TemporaryFolder folder;
+  const auto bench = [](unsigned shards, std::initializer_list<unsigned> gpus) {
+    nlohmann::json json = {
+        {"bench", "gpu"},
+        {"shards", shards},
+        {"gpus", {"GPU of a test"}},
+        {"index", {{"documents", 7}, {"order", "url"}, {"codec", "rice"}, {"block_size", 64}}},
+        {"environment", {{"processor", "x"}, {"cores", 1}, {"version", "0"}, {"date", "2026-01-01"}}}};
+    for (const unsigned count : gpus)
+      json["set_ups"].push_back({{"gpus", count},
+                                 {"gpu_memory", "all"},
+                                 {"algorithm", "bmw"},
+                                 {"k", 10},
+                                 {"batch_queries", 64},
+                                 {"queries", 100},
+                                 {"queries_per_second", 100 * count},
+                                 {"kernel_queries_per_second", 120 * count}});
+    return json.dump();
+  };
+  const std::string command = std::string(QUERN_SOURCE_DIR) + "/scripts/plot -o " + folder.path("plots") + " " +
+                              folder.write("whole.json", bench(1, {1, 2})) + " " +
+                              folder.write("halves.json", bench(2, {2})) + " > " + folder.path("printed");
+  REQUIRE(std::system(command.c_str()) == 0);
+  const std::string svg = read_file(folder.path("plots/whole_gpus.svg"));
+  for (const char* text : {"bmw, by queries", "bmw, by documents", "GPU of a test", "ideal"})
+    CHECK(contains(svg, text));
+}
+
 TEST_CASE("bench query --visits counts what queries read before they end early", "[cli][measure]") {
   const TemporaryFolder folder;
   const std::string index = folder.path("index");
