@@ -153,18 +153,18 @@ std::optional<double> QueryEngine::idf_sum_of_whole(QueryView query) const {
   return sum;
 }
 
-void QueryEngine::set_weights(std::span<WeightedList> lists, std::optional<double> idf_sum) const {
+void QueryEngine::set_weights(std::span<WeightedList> lists, const ScoringOptions& options,
+                              std::optional<double> idf_sum) const {
   if (quantizer_) return;
   const auto idf = [&](const WeightedList& list) { return idf_of(list.list.whole_df); };
-  if (options_.scorer == Scorer::bm25) {
-    for (WeightedList& list : lists) list.weight = term_weight(list.count, idf(list), options_.bm25);
+  if (options.scorer == Scorer::bm25) {
+    for (WeightedList& list : lists) list.weight = term_weight(list.count, idf(list), options.bm25);
     return;
   }
   double sum = 0;
   for (const WeightedList& list : lists) sum += list.count * idf(list);
   if (idf_sum) sum = *idf_sum;
-  for (WeightedList& list : lists)
-    list.weight = static_cast<float>((1 - options_.alpha) * list.count * idf(list) / sum);
+  for (WeightedList& list : lists) list.weight = static_cast<float>((1 - options.alpha) * list.count * idf(list) / sum);
 }
 
 void QueryEngine::count_depths(std::span<const WeightedList> lists, QueryStatistics& statistics) const {
@@ -214,7 +214,7 @@ std::vector<WeightedList> QueryEngine::lists_of(QueryView query, bool& all_found
 void QueryEngine::order_and_weigh(QueryView query, std::span<WeightedList> lists) const {
   std::sort(lists.begin(), lists.end(),
             [](const WeightedList& a, const WeightedList& b) { return summed_before(a.list, b.list); });
-  set_weights(lists, idf_sum_of_whole(query));
+  set_weights(lists, options_, idf_sum_of_whole(query));
 }
 
 std::uint64_t QueryEngine::max_matches(std::span<const WeightedList> lists) const {

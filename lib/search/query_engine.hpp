@@ -53,6 +53,12 @@ class QueryEngine {
   std::vector<WeightedList> lists_of(QueryView query, bool& all_found) const;
   /// Appends them to the lists of other queries: an allocation less for each.
   void append_lists(QueryView query, bool& all_found, std::vector<WeightedList>& lists) const;
+  /// Sets the weights that a query's lists, in the order of summation, have with these options; of them, only the
+  /// scores' parameters may differ from the engine's. `idf_sum`: idf_sum_of_whole().
+  void set_weights(std::span<WeightedList> lists, const ScoringOptions& options, std::optional<double> idf_sum) const;
+  /// For a shard with PageRank: the sum of n_t · IDF over all terms of the query, in the order of summation, with terms
+  /// that occur only in other shards.
+  std::optional<double> idf_sum_of_whole(QueryView query) const;
   /// A term's list, as IndexReader::find(); remembered, as all that queries ask for.
   std::optional<PostingList> find(const std::string& term) const { return found_terms_.find(term); }
   /// What all queries share, without statistics.
@@ -65,6 +71,8 @@ class QueryEngine {
   std::span<const float> constants() const { return constants_; }
 
   const IndexReader& index() const { return index_; }
+  /// The memory for queries.
+  const QueryMemory& memory() const { return memory_; }
   const ScoringOptions& options() const { return options_; }
   /// Whether queries terminate early: as soon as the global scores of later documents rule out more results.
   bool ends_early() const { return !upper_bounds_.empty(); }
@@ -79,11 +87,7 @@ class QueryEngine {
            QueryStatistics* statistics) const;
   /// Brings the lists of terms into the order of summation, and sets their weights.
   void order_and_weigh(QueryView query, std::span<WeightedList> lists) const;
-  void set_weights(std::span<WeightedList> lists, std::optional<double> idf_sum) const;
   double idf_of(std::uint64_t df) const;
-  /// For a shard with PageRank: the sum of n_t · IDF over all terms of the query, in the order of summation, with terms
-  /// that occur only in other shards.
-  std::optional<double> idf_sum_of_whole(QueryView query) const;
   void prepare();
   void use_pagerank();
   void use_global_scores();

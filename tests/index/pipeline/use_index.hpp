@@ -8,6 +8,7 @@
 #include "quern/plan/cache_plan.hpp"
 #include "quern/plan/log_demand.hpp"
 #include "quern/search/intersect.hpp"
+#include "quern/search/point_search.hpp"
 #include "quern/search/query_engine.hpp"
 
 /// Runs everything that reads lists on damaged indexes with recomputed checksums: each use must return documents of the
@@ -42,7 +43,7 @@ inline void require_documents(const IndexReader& index, std::span<const ScoredDo
     if (document.docid >= index.num_documents()) std::abort();
 }
 
-/// Runs all algorithms, for one and for many results, and resumed queries.
+/// Runs all algorithms, for one and for many results, many points at once, and resumed queries.
 inline void search_all_ways(const IndexReader& index, const ScoringOptions& options,
                             std::span<const std::string_view> queries) {
   allow_errors_of(index, [&] {
@@ -55,6 +56,16 @@ inline void search_all_ways(const IndexReader& index, const ScoringOptions& opti
           allow_errors_of(index, [&] {
             require_documents(index, engine.search(terms_of_text(query, analyzer), algorithm, k, &statistics), k);
           });
+    if (!engine.quantizer()) {
+      const std::array<ScoringPoint, 3> points = {{{}, {{0.1, 1}}, {{9, 0}, 1}}};
+      const PointSearch search({&engine}, points);
+      const std::array<docid_t, 2> wanted = {0, index.num_documents() / 2};
+      for (const std::string_view query : queries)
+        allow_errors_of(index, [&] {
+          for (const auto& best : search.search(terms_of_text(query, analyzer), wanted, 10).best)
+            require_documents(index, best, 10);
+        });
+    }
     for (const std::string_view query : queries)
       for (const docid_t first : {docid_t{0}, index.num_documents() / 2, end_docid}) {
         allow_errors_of(index, [&] {
