@@ -6,6 +6,7 @@
 
 #include "quern/api/internal/index_impl.hpp"
 #include "quern/api/internal/index_settings.hpp"
+#include "quern/eval/measure.hpp"
 #include "quern/io/byte_source.hpp"
 
 namespace quern::tools {
@@ -274,6 +275,17 @@ void QueryRemarks::look_at_format(const std::string& name, QueryFormat found) {
   if (format_ != QueryFormat::automatic || std::exchange(format_reported_, true)) return;
   say(options_, "quern: note: {}: read as {}; --queries-format names another format", name,
       name_of_value(query_formats, found));
+}
+
+CLI::Validator measure_validator() {
+  return checked_by([](const std::string& text) -> std::string {
+    try {
+      measures_named(std::string_view(text));
+      return {};
+    } catch (const InvalidArgument& error) {
+      return error.what();
+    }
+  });
 }
 
 void add_features_option(CLI::App& command, std::string& features, const std::string& help) {

@@ -187,6 +187,21 @@ ScoringOptions scoring_options(const ScoringArguments& arguments, const IndexRea
 /// check_query_scale() does.
 ScoringOptions scoring_options(const ScoringArguments& arguments, const IndexReader& index, const QuerySource& queries);
 
+/// A measure, or several at its cuts: another name is a usage error.
+CLI::Validator measure_validator();
+/// --relevance-level, --depth, --complete and --as: members of api::EvaluationOptions and api::TuningOptions.
+template <class Options>
+void add_judgement_options(CLI::App& command, Options& options) {
+  add_number_option(command, "--relevance-level", options.relevance_level, "N",
+                    "The lowest relevance that counts as relevant", 1, std::numeric_limits<std::int32_t>::max());
+  add_number_option(command, "--depth", options.depth, "N", "Top results of each query to evaluate (default: all)", 1,
+                    std::uint64_t{1} << 40);
+  command.add_flag("--complete", options.complete,
+                   "Count queries that have judgements but no results as 0, instead of skipping them");
+  add_number_option(command, "--as", options.trec_eval, "9|10",
+                    "Version of trec_eval: 9 rounds scores to float32 and recall points up", 9u, 10u);
+}
+
 /// --features.
 void add_features_option(CLI::App& command, std::string& features, const std::string& help);
 /// --ranker and --features; returns the option --ranker.

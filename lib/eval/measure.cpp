@@ -361,6 +361,12 @@ JudgedRanking judged_ranking(std::span<const std::int32_t> results, std::span<co
   return ranking;
 }
 
+double MeasureTotal::summary(MeasureSummary kind) const {
+  if (kind == MeasureSummary::sum || queries_ == 0) return sum_;
+  const double mean = sum_ / static_cast<double>(queries_);
+  return kind == MeasureSummary::mean ? mean : std::exp(mean);
+}
+
 std::span<const Measure> all_measures() { return measure_table; }
 
 std::string MeasureChoice::name() const {

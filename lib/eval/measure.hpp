@@ -11,6 +11,11 @@ enum class TrecEval : std::uint8_t { v9 = 9, v10 = 10 };
 /// The relevance of a result that is not judged: without a judgement, or with a negative one.
 inline constexpr std::int32_t not_judged = -1, not_judged_in_pool = -2;
 
+/// The relevance that a judgement stands for.
+inline std::int32_t relevance_of_judgement(double judged) {
+  return judged < 0 ? not_judged_in_pool : static_cast<std::int32_t>(judged);
+}
+
 /// A query's results and their judgements.
 struct JudgedRanking {
   std::span<const std::int32_t> results;  ///< relevance by rank; below 0: not_judged or not_judged_in_pool
@@ -39,6 +44,26 @@ enum class CutKind {
   ranks,      ///< a number of results
   ratio,      ///< a multiple of the relevant documents, printed with two decimals
   parameter,  ///< a factor, which the name has only if it isn't the default
+};
+
+/// Queries' values, added up in the queries' order.
+class MeasureTotal {
+ public:
+  void add(double value) {
+    sum_ += value;
+    ++queries_;
+  }
+  void add(const MeasureTotal& other) {
+    sum_ += other.sum_;
+    queries_ += other.queries_;
+  }
+  std::uint64_t queries() const { return queries_; }
+  /// 0 for a mean of no query.
+  double summary(MeasureSummary kind) const;
+
+ private:
+  double sum_ = 0;
+  std::uint64_t queries_ = 0;
 };
 
 struct Measure {

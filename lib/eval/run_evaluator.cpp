@@ -7,9 +7,7 @@
 #include "quern/formats/queries/run_file.hpp"
 
 namespace quern {
-namespace {
 
-/// Throws InvalidArgument for numbers out of range or missing measures.
 void check_evaluation_options(const EvaluationOptions& options) {
   if (options.measures.empty()) throw InvalidArgument("an evaluation needs measures");
   check_range<std::uint64_t>("relevance level", static_cast<std::uint64_t>(std::max(options.relevance_level, 0)), 1,
@@ -17,38 +15,22 @@ void check_evaluation_options(const EvaluationOptions& options) {
   check_range<std::uint64_t>("depth", options.depth, 1, std::numeric_limits<std::uint64_t>::max());
 }
 
-}  // namespace
-
 std::uint64_t Evaluation::num_evaluated(std::size_t run) const {
   const std::vector<bool>& has = runs[run].has_results;
   return static_cast<std::uint64_t>(std::count(has.begin(), has.end(), true));
 }
 
 double Evaluation::summary(std::size_t run, std::size_t measure, bool complete) const {
-  double sum = 0;
-  std::uint64_t queries = 0;
-  for (std::size_t query = 0; query < qids.size(); ++query) {
-    if (!complete && !runs[run].has_results[query]) continue;
-    sum += value(run, query, measure);
-    ++queries;
-  }
-  const MeasureSummary kind = measures[measure].measure->summary;
-  if (kind == MeasureSummary::sum || queries == 0) return sum;
-  const double mean = sum / static_cast<double>(queries);
-  return kind == MeasureSummary::mean ? mean : std::exp(mean);
+  MeasureTotal total;
+  for (std::size_t query = 0; query < qids.size(); ++query)
+    if (complete || runs[run].has_results[query]) total.add(value(run, query, measure));
+  return total.summary(measures[measure].measure->summary);
 }
 
 RunEvaluator::RunEvaluator(ByteSource& qrels, EvaluationOptions options, const Resources& resources)
     : options_(std::move(options)), resources_(resources), qrels_name_(qrels.name()), rows_(resources) {
   check_evaluation_options(options_);
-  const auto read = [&] {
-    read_qrels(qrels, [&](const JudgementLine& line, std::uint64_t number) {
-      rows_.add(line.qid, line.docno, line.relevance, number);
-    });
-  };
-  on_threads(resources_.threads, [&] {
-    rows_.read_file(qrels_name_, "keep one judgement of each document, also where column 2 is a subtopic", read);
-  });
+  on_threads(resources_.threads, [&] { rows_.read_judgements(qrels); });
 }
 
 void RunEvaluator::add_run(ByteSource& run) {
@@ -99,7 +81,7 @@ class RunEvaluator::Join {
   static constexpr std::uint64_t results_share = 8, values_share = 16;
 
   void add(std::uint32_t file, double value) {
-    if (file == 0) relevance_ = value < 0 ? not_judged_in_pool : static_cast<std::int32_t>(value);
+    if (file == 0) relevance_ = relevance_of_judgement(value);
     if (++num_results_ > max_results_) return;  // keeps counting for the message
     if (file == 0)
       judged_.push_back(relevance_);

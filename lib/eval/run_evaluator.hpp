@@ -13,6 +13,9 @@ struct EvaluationOptions {
   TrecEval version = TrecEval::v10;
 };
 
+/// Throws InvalidArgument for numbers out of range or missing measures.
+void check_evaluation_options(const EvaluationOptions& options);
+
 /// A run's values. Queries are those of the judgements.
 struct RunValues {
   std::string name;                    ///< of the file

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "quern/core/bytes.hpp"
+#include "quern/formats/queries/run_file.hpp"
 
 namespace quern {
 namespace {
@@ -30,6 +31,14 @@ void RunRows::read_file(const std::string& name, std::string_view remedy, const 
   read();
   resources_.progress->add(lines_ % progress_step);
   resources_.progress->finish();
+}
+
+void RunRows::read_judgements(ByteSource& qrels) {
+  read_file(qrels.name(), "keep one judgement of each document, also where column 2 is a subtopic", [&] {
+    read_qrels(qrels, [&](const JudgementLine& line, std::uint64_t number) {
+      add(line.qid, line.docno, line.relevance, number);
+    });
+  });
 }
 
 void RunRows::add(std::string_view qid, std::string_view docno, double value, std::uint64_t line) {

@@ -1,5 +1,6 @@
 #pragma once
 #include "quern/core/resources.hpp"
+#include "quern/io/byte_source.hpp"
 #include "quern/io/external_sort.hpp"
 
 namespace quern {
@@ -21,6 +22,8 @@ class RunRows {
   /// Calls `read`, which add()s the lines of the next file; shows the progress. `remedy`: what to do about a document
   /// that a query has twice.
   void read_file(const std::string& name, std::string_view remedy, const std::function<void()>& read);
+  /// Reads judgements as the next file. Throws like read_qrels() and add().
+  void read_judgements(ByteSource& qrels);
   /// Throws CorruptFile, with the line, if a name contains a zero byte.
   void add(std::string_view qid, std::string_view docno, double value, std::uint64_t line);
   /// Calls visit(row) for all rows by query, document and file, each in the order of its bytes or numbers; the views

@@ -1,9 +1,7 @@
 #include <fmt/format.h>
 
-#include <limits>
-
 #include "quern/api/evaluation.hpp"
-#include "quern/eval/run_evaluator.hpp"
+#include "quern/eval/measure.hpp"
 
 #include "command.hpp"
 #include "eval_report.hpp"
@@ -22,18 +20,6 @@ struct EvalArguments {
   const std::string& qrels() const { return files.back(); }
   bool has_default_measures() const { return options.measures.empty(); }
 };
-
-/// A measure, or several at its cuts: another name is a usage error.
-CLI::Validator measure_validator() {
-  return checked_by([](const std::string& text) -> std::string {
-    try {
-      measures_named(std::string_view(text));
-      return {};
-    } catch (const InvalidArgument& error) {
-      return error.what();
-    }
-  });
-}
 
 void check_files(const EvalArguments& arguments) {
   const std::size_t runs = arguments.files.size() - 1;
@@ -203,14 +189,7 @@ void add_measure_options(CLI::App& command, EvalArguments& arguments) {
       ->check(measure_validator())
       ->delimiter(',')
       ->allow_extra_args(false);
-  add_number_option(command, "--relevance-level", arguments.options.relevance_level, "N",
-                    "The lowest relevance that counts as relevant", 1, std::numeric_limits<std::int32_t>::max());
-  add_number_option(command, "--depth", arguments.options.depth, "N",
-                    "Top results of each query to evaluate (default: all)", 1, std::uint64_t{1} << 40);
-  command.add_flag("--complete", arguments.options.complete,
-                   "Count queries that have judgements but no results as 0, instead of skipping them");
-  add_number_option(command, "--as", arguments.options.trec_eval, "9|10",
-                    "Version of trec_eval: 9 rounds scores to float32 and recall points up", 9u, 10u);
+  add_judgement_options(command, arguments.options);
 }
 
 void add_comparison_options(CLI::App& command, EvalArguments& arguments) {

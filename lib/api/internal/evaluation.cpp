@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "quern/api/internal/boundary.hpp"
+#include "quern/api/internal/evaluation_options.hpp"
 #include "quern/api/internal/index_impl.hpp"
 #include "quern/eval/run_comparison.hpp"
 #include "quern/eval/run_evaluator.hpp"
@@ -127,18 +128,24 @@ void compare(const quern::Evaluation& found, const EvaluationOptions& options, E
 
 }  // namespace
 
+quern::EvaluationOptions reading_options(const EvaluationOptions& options) {
+  quern::EvaluationOptions reading;
+  reading.relevance_level = options.relevance_level;
+  if (options.depth) reading.depth = *options.depth;
+  if (options.trec_eval != 9 && options.trec_eval != 10)
+    throw WrongUsage("{}: must be 9 or 10, the version of trec_eval", option_name<"as">);
+  reading.version = static_cast<TrecEval>(options.trec_eval);
+  check_evaluation_options(reading);
+  return reading;
+}
+
 Evaluation evaluate(const std::vector<TrecRun>& runs, const std::string& qrels_path, const EvaluationOptions& options,
                     const Work& work) {
   return with_api_errors([&] {
     WorkResources resources(work, {});
-    quern::EvaluationOptions reading;
+    quern::EvaluationOptions reading = reading_options(options);
     reading.measures = choose_measures(options);
     if (options.curve) reading.measures.insert(reading.measures.end(), recall_points().begin(), recall_points().end());
-    reading.relevance_level = options.relevance_level;
-    if (options.depth) reading.depth = *options.depth;
-    if (options.trec_eval != 9 && options.trec_eval != 10)
-      throw WrongUsage("{}: must be 9 or 10, the version of trec_eval", option_name<"as">);
-    reading.version = static_cast<TrecEval>(options.trec_eval);
     RunEvaluator evaluator(*ByteSource::open(qrels_path, resources), reading, resources);
     for (const TrecRun& run : runs)
       evaluator.add_run(*(run.path.empty() ? ByteSource::from_memory("the run", std::string(run.text))

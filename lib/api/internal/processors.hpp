@@ -144,6 +144,11 @@ void remark_on_visits(const QueryEngine& engine, const TakeRemark& take);
 /// The terms of a vector query, unchanged.
 QueryTerms terms_of(const Query& vector);
 
+/// Reads a query of either form.
+inline QueryTerms read_query(const QueryReader& reader, const Query& query) {
+  return query.is_vector() ? reader.use(terms_of(query)) : reader.read(query.text());
+}
+
 /// Results for programs.
 inline std::vector<Hit> hits_of(std::span<const ScoredDocument> documents) {
   std::vector<Hit> hits;

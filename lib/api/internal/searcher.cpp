@@ -45,10 +45,6 @@ void add(SearchStatistics& to, const QueryStatistics& query) {
   to.stopped_early += from.stopped_early;
 }
 
-QueryTerms read_query(const QueryReader& reader, const Query& query) {
-  return query.is_vector() ? reader.use(terms_of(query)) : reader.read(query.text());
-}
-
 /// The documents of a filter, by shard; empty: all.
 ShardFilters passing_of(const Filter* filter) {
   return filter == nullptr ? ShardFilters() : ShardFilters(filter->impl()->by_shard);
