@@ -46,7 +46,7 @@ add_layer(formats COLD FOLDERS formats/tables formats/queries formats/rankers TO
 add_layer(build
   FOLDERS lib/corpus lib/order lib/index formats/corpus formats/exchange
   LIBRARIES quern_formats)
-add_layer(search FOLDERS lib/search lib/plan lib/rank lib/eval
+add_layer(search FOLDERS lib/search lib/plan lib/rank lib/eval lib/tune
   LIBRARIES quern_formats)
 add_layer(gpu FOLDERS lib/gpu LIBRARIES quern_search)
 # Tests link the CUDA sources, compiled for an emulated GPU, in its place.

@@ -276,6 +276,7 @@ void add_query_command(CLI::App& program);
 void add_rerank_command(CLI::App& program);
 void add_statistics_command(CLI::App& program);
 void add_synth_command(CLI::App& program);
+void add_tune_command(CLI::App& program);
 void add_verify_command(CLI::App& program);
 /// The commands of `quern bench`.
 void add_codec_bench(CLI::App& bench);

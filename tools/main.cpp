@@ -91,11 +91,11 @@ void raise_open_files() {
 /// All commands, in the order of the help text.
 void add_commands(CLI::App& program) {
   for (const AddCommand add :
-       {add_index_command,  add_query_command,      add_explain_command,   add_features_command,   add_rerank_command,
-        add_fuse_command,   add_eval_command,       add_intersect_command, add_parse_command,      add_order_command,
-        add_build_command,  add_statistics_command, add_merge_command,     add_merge_runs_command, add_cut_command,
-        add_ranges_command, add_inspect_command,    add_verify_command,    add_analyze_command,    add_import_command,
-        add_export_command, add_plan_command})
+       {add_index_command,  add_query_command,  add_explain_command,    add_features_command,  add_rerank_command,
+        add_fuse_command,   add_eval_command,   add_tune_command,       add_intersect_command, add_parse_command,
+        add_order_command,  add_build_command,  add_statistics_command, add_merge_command,     add_merge_runs_command,
+        add_cut_command,    add_ranges_command, add_inspect_command,    add_verify_command,    add_analyze_command,
+        add_import_command, add_export_command, add_plan_command})
     add(program);
   add_group(program, "simulate", "Simulate GPU caches, memory splits and schedules, without a GPU",
             {add_cache_simulation, add_throughput_simulation, add_schedule_simulation});
