@@ -100,3 +100,26 @@ def test_given_weights_are_searched_by_query_toks(tmp_path):
     )
     assert list(found["docno"]) == ["D9", "D8", "D0", "D1"]
     assert list(found["score"]) == [21.0, 20.0, 10.0, 9.0]
+
+
+def test_parameters_are_set_and_searched(index, queries, topics):
+    retriever = index.bm25(num_results=100, b=0.3)
+    assert retriever.get_parameter("b") == 0.3 and retriever.get_parameter("k1") is None
+    retriever.set_parameter("k1", 2.0)
+    assert trec(retriever.transform(queries)) == trec(index.bm25(num_results=100, k1=2.0, b=0.3).transform(queries))
+    retriever.set_parameter("k1", None)
+    assert trec(retriever.transform(queries)) == trec(index.bm25(num_results=100, b=0.3).transform(queries))
+
+    lines = [line.split() for line in (SAMPLE / "qrels.txt").read_text().splitlines()]
+    qrels = pandas.DataFrame(
+        [(qid, docno, int(grade)) for qid, _, docno, grade in lines], columns=["qid", "docno", "label"]
+    )
+    grid = {"k1": [0.4, 1.2, 2.0], "b": [0.1, 0.75]}
+    rows = pt.GridScan(retriever, {retriever: grid}, queries, qrels, ["map"], verbose=False)
+    tuned = index.quern.tune(topics, SAMPLE / "qrels.txt", k=100, **grid)
+    assert len(rows) == len(tuned.points) == 6
+    for row in rows.itertuples():
+        expected = [p["value"] for p in tuned.points if p["k1"] == row[2] and p["b"] == row[4]]
+        assert row.map == pytest.approx(expected[0], abs=1e-9)
+    best = pt.GridSearch(retriever, {retriever: grid}, queries, qrels, "map", verbose=False)
+    assert best.get_parameter("k1") == tuned.best["k1"] and best.get_parameter("b") == tuned.best["b"]

@@ -29,6 +29,7 @@ from .errors import (
 from .index import Index
 from .results import Results
 from .stages import compare, evaluate, feature_names, features, plan, rerank
+from .tuning import Tuning
 
 __version__ = _version()
 
@@ -42,6 +43,7 @@ __all__ = [
     "InvalidArgument",
     "OutOfMemory",
     "Results",
+    "Tuning",
     "UnsupportedVersion",
     "algorithms",
     "compare",

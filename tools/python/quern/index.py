@@ -5,15 +5,17 @@ import operator
 import os
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any, Self
 
 from . import _quern
 from .errors import InvalidArgument, wrong_argument
+from .judgements import judgements_file
 from .queries import texts_of
 from .results import Results
 from .sizes import size_bytes
+from .tuning import Tuning
 from .types import Path, Progress, Size
 
 
@@ -214,6 +216,56 @@ class Index(_quern.Index):
         intersector = self._opened(_quern.Intersector, options)
         return Results(self, intersector.batch(texts, threads or 0, _progress(progress), filter), qids, texts)
 
+    def tune(
+        self,
+        queries: Any,
+        qrels: Any,
+        *,
+        measure: str = "map",
+        k1: Iterable[float] | None = None,
+        b: Iterable[float] | None = None,
+        alpha: Iterable[float] | None = None,
+        folds: int = 0,
+        by_coordinates: bool = False,
+        start: Mapping[str, float] | None = None,
+        k: int = 1000,
+        idf: str = "lucene",
+        scorer: str = "bm25",
+        threads: int | None = None,
+        memory: Size = None,
+        progress: Progress = None,
+        **options: Any,
+    ) -> Tuning:
+        """The parameters of scores with which judged queries have the best results: a Tuning.
+
+        queries: as for batch(). qrels: as for Results.evaluate(). measure: one of those of `quern eval`, such as "nDCG@10".
+        k1, b, alpha: the values to try, in all combinations; None: the index's. If all are None, k1 is 0.4, 0.8, ... 2 and
+        b is 0.1, 0.3, ... 0.9. alpha is that of scorer="bm25+pagerank".
+        by_coordinates: tries the values of one parameter after the other, from start on, such as {"k1": 0.9} (default: the
+        index's parameters), until none is better.
+        folds: choose parameters for each of so many parts of the queries on the others; 0: not.
+        k: results per query. options: relevance_level, depth, complete and trec_eval, as for `quern eval`.
+
+        The values equal those of batch(queries, k, k1=..., b=...).evaluate(qrels). Runs without the GIL, and Ctrl-C stops it.
+        """
+        qids, texts = texts_of(queries)
+        chosen = _quern.TuningOptions()
+        values = {name: _numbers(name, given) for name, given in (("k1", k1), ("b", b), ("alpha", alpha)) if given is not None}
+        starts = {f"start_{name}": value for name, value in (start or {}).items()}
+        settings = {"measure": measure, "folds": folds, "by_coordinates": by_coordinates, "k": k}
+        for name, value in {**settings, **values, **starts, **options, "idf": idf, "scorer": scorer}.items():
+            if not hasattr(chosen, name):
+                raise TypeError(f"tune() has no option {name.removeprefix('start_')!r}")
+            try:
+                setattr(chosen, name, value)
+            except TypeError:
+                raise TypeError(f"{name.removeprefix('start_')} can't be {value!r:.80}") from None
+        with judgements_file(qrels) as path:
+            found = _quern.tune(
+                self, qids, texts, path, chosen, threads or 0, size_bytes(memory), _progress(progress)
+            )
+        return Tuning(found)
+
     def __contains__(self, docno: object) -> bool:
         return isinstance(docno, str) and self.find(docno) is not None
 
@@ -246,6 +298,17 @@ class Index(_quern.Index):
 
     def __repr__(self):
         return f"<quern.Index {self.path!r}: {len(self)} documents>"
+
+
+def _numbers(name, values):
+    """A parameter's values to try."""
+    try:
+        numbers = [float(value) for value in values]
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a list of numbers, not {values!r:.80}") from None
+    if not numbers:
+        raise ValueError(f"{name} has no value to try; None means the index's")
+    return numbers
 
 
 def _progress(progress):

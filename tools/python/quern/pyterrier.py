@@ -85,8 +85,29 @@ class QuernIndex(pt.Artifact, pt.Indexer):
         return f"QuernIndex({str(self.path)!r})"
 
 
+def _parameter(name):
+    """A parameter of scores as an attribute, which get_parameter(), set_parameter() and pt.GridSearch use."""
+
+    def get(self):
+        return self.options.get(name)
+
+    def set_to(self, value):
+        self.options = {**self.options, name: value}
+        if value is None:
+            del self.options[name]
+
+    return property(get, set_to, doc=f"{name} of the scores; None: the index's.")
+
+
 class QuernRetriever(pt.Transformer):
-    """Searches an index. A rank cut-off after it is fused into the search."""
+    """Searches an index. A rank cut-off after it is fused into the search.
+
+    k1, b and alpha can be set, also by pt.GridSearch and pt.GridScan; quern.Index.tune() does the same much faster.
+    """
+
+    k1 = _parameter("k1")
+    b = _parameter("b")
+    alpha = _parameter("alpha")
 
     def __init__(self, index, num_results, algorithm, options):
         if num_results < 1:

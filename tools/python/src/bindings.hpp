@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 #include <quern/api/quern.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <future>
@@ -37,6 +38,12 @@ Value named(const std::pair<const char*, Value> (&names)[count], std::string_vie
       ("unknown " + std::string(what) + " '" + std::string(name) + "': use one of " + known).c_str());
 }
 
+/// The name of a value.
+template <class Value, std::size_t count>
+const char* name_of(const std::pair<const char*, Value> (&names)[count], Value wanted) {
+  return std::find_if(names, names + count, [&](const auto& name) { return name.second == wanted; })->first;
+}
+
 /// A member of a struct, and what Python calls it.
 template <class Struct, class Member>
 struct Field {
@@ -58,6 +65,10 @@ void bind_members(nanobind::class_<Struct>& type, const Field<Struct, Members>&.
   (type.def_rw(fields.name, fields.member), ...);
 }
 
+inline constexpr std::pair<const char*, api::Idf> idfs[] = {{"lucene", api::Idf::lucene},
+                                                            {"robertson", api::Idf::robertson}};
+inline constexpr std::pair<const char*, api::Scorer> scorers[] = {{"bm25", api::Scorer::bm25},
+                                                                  {"bm25+pagerank", api::Scorer::bm25_pagerank}};
 inline constexpr std::pair<const char*, api::Device> devices[] = {
     {"cpu", api::Device::cpu}, {"gpu", api::Device::gpu}, {"auto", api::Device::automatic}};
 

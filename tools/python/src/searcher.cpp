@@ -6,11 +6,8 @@ using namespace nb::literals;
 namespace quern::python {
 namespace {
 
-constexpr std::pair<const char*, api::Idf> idfs[] = {{"lucene", api::Idf::lucene}, {"robertson", api::Idf::robertson}};
 constexpr std::pair<const char*, api::Scores> all_scores[] = {{"exact", api::Scores::exact},
                                                               {"quantized", api::Scores::quantized}};
-constexpr std::pair<const char*, api::Scorer> scorers[] = {{"bm25", api::Scorer::bm25},
-                                                           {"bm25+pagerank", api::Scorer::bm25_pagerank}};
 
 /// Where and with what a searcher or an intersector is opened.
 struct Opening {

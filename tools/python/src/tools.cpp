@@ -86,9 +86,65 @@ nb::dict plan(const api::Index& index, const nb::list& queries, const std::strin
                  Field{"cached_blocks", &R::cached_blocks}, Field{"lists", &R::lists});
 }
 
+nb::dict point_dict(const api::TunedPoint& point) {
+  using P = api::TunedPoint;
+  return to_dict(point, Field{"k1", &P::k1}, Field{"b", &P::b}, Field{"alpha", &P::alpha}, Field{"value", &P::value});
+}
+
+nb::dict tuning_dict(const api::Tuning& tuning) {
+  using T = api::Tuning;
+  nb::dict out = to_dict(tuning, Field{"measure", &T::measure}, Field{"tuned", &T::tuned},
+                         Field{"cross_validated", &T::cross_validated}, Field{"queries", &T::queries});
+  nb::list points, folds;
+  for (const api::TunedPoint& point : tuning.points) points.append(point_dict(point));
+  for (const api::TunedFold& fold : tuning.folds) {
+    nb::dict dict;
+    dict["queries"] = fold.queries;
+    dict["point"] = point_dict(fold.point);
+    dict["others"] = fold.others;
+    folds.append(dict);
+  }
+  out["points"] = points;
+  out["folds"] = folds;
+  out["best"] = point_dict(tuning.best);
+  out["start"] = point_dict(tuning.start);
+  return out;
+}
+
+nb::dict tune(const api::Index& index, const std::vector<std::string>& qids, const nb::list& queries,
+              const std::string& qrels, const api::TuningOptions& options, unsigned threads, std::uint64_t memory,
+              const nb::object& progress) {
+  const QueryList list(queries);
+  std::vector<api::Topic> topics;
+  for (std::size_t i = 0; i < list.queries().size(); ++i) topics.push_back({qids[i], list.queries()[i]});
+  InterruptibleWork work({threads, memory, progress, nb::none()});
+  return tuning_dict(work.finish([&] { return api::tune(index, topics, qrels, options, work.work()); }));
+}
+
+void bind_tuning_options(nb::module_& module) {
+  using O = api::TuningOptions;
+  nb::class_<O> options(module, "TuningOptions", "What is tuned, and how.");
+  options.def(nb::init<>());
+  bind_members(options, Field{"k1", &O::k1}, Field{"b", &O::b}, Field{"alpha", &O::alpha},
+               Field{"by_coordinates", &O::by_coordinates}, Field{"start_k1", &O::start_k1},
+               Field{"start_b", &O::start_b}, Field{"start_alpha", &O::start_alpha}, Field{"measure", &O::measure},
+               Field{"relevance_level", &O::relevance_level}, Field{"depth", &O::depth},
+               Field{"complete", &O::complete}, Field{"trec_eval", &O::trec_eval}, Field{"k", &O::k},
+               Field{"folds", &O::folds});
+  options.def_prop_rw(
+      "idf", [](const O& self) { return name_of(idfs, self.idf); },
+      [](O& self, const std::string& name) { self.idf = named(idfs, name, "idf"); });
+  options.def_prop_rw(
+      "scorer", [](const O& self) { return name_of(scorers, self.scorer); },
+      [](O& self, const std::string& name) { self.scorer = named(scorers, name, "scorer"); });
+}
+
 }  // namespace
 
 void bind_tools(nb::module_& module) {
+  bind_tuning_options(module);
+  module.def("tune", &tune, "index"_a, "qids"_a, "queries"_a, "qrels"_a, "options"_a, "threads"_a = 0, "memory"_a = 0,
+             "progress"_a = nb::none());
   module.def("version", &api::version);
   module.def("policies", &api::policies);
   module.def("evaluate", &evaluate, "run"_a, "qrels"_a, "measures"_a);
