@@ -13,7 +13,9 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-NEEDS = {'a GPU': 'nvidia-smi -L', 'LightGBM': 'python3 -c "import lightgbm"', 'a crawl': 'false', 'a network': 'false'}
+NEEDS = {'a GPU': 'nvidia-smi -L', 'LightGBM': 'python3 -c "import lightgbm"',
+         'matplotlib': 'python3 -c "import matplotlib" || /usr/bin/python3 -c "import matplotlib"',
+         'a crawl': 'false', 'a network': 'false'}
 
 
 def is_there(what):
