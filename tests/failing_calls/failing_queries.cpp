@@ -21,6 +21,7 @@
 #include "quern/search/intersect.hpp"
 #include "quern/search/search_backend.hpp"
 #include "quern/text/snippet.hpp"
+#include "quern/tune/tuner.hpp"
 
 #include "failing_calls/failing_entry_points.hpp"
 #include "failing_calls/failing_new.hpp"
@@ -149,6 +150,24 @@ void show_results(const Workplace& place) {
   });
 }
 
+void tune_scores(const Workplace& place) {
+  std::vector<IndexReader> readers;
+  readers.push_back(place.index());
+  const IndexShards index(std::move(readers));
+  const QueryEngine engine(index[0], {});
+  const ParsedQueries read = engine.reader().read(queries, place.resources.threads);
+  const auto qrels = [] {
+    const OwnWork own;
+    return ByteSource::from_memory("qrels", "1 0 M-1 1\n2 0 M-2 1\n2 0 a-docno-that-is-too-long-for-a-small-text 1\n");
+  }();
+  const std::vector<TuningTopic> topics = {{"1", read.views()[1]}, {"2", read.views()[2]}};
+  TuningOptions options;
+  options.grid = {parameter_values("0.5:2.0:0.5"), {0, 1}, {0}};
+  options.measure.measure = measures_named(std::string_view("map")).front();
+  options.folds = 2;
+  tune({&engine}, index, topics, *qrels, options, place.resources, [] {});
+}
+
 void plan(const Workplace& place) {
   const IndexReader reader = place.index();
   const LogPlanner planner(reader, {}, 0, place.resources);
@@ -180,6 +199,7 @@ std::vector<EntryPoint> query_calls(const Workplace& place) {
           {"show results", [&] { show_results(place); }},
           {"rerank", [&] { rerank(place); }},
           {"intersect", [&] { intersect(place); }},
+          {"tune", [&] { tune_scores(place); }},
           {"plan", [&] { plan(place); }},
           {"simulate", [&] { simulate(place); }}};
 }
