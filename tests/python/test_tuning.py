@@ -1,12 +1,15 @@
 """Index.tune() against batches that are evaluated, and the command line."""
 import json
+import random
+import sys
 
 import pytest
 
 import quern
-from conftest import SAMPLE
+from conftest import SAMPLE, SOURCE
 
 QRELS = SAMPLE / "qrels.txt"
+sys.path.insert(0, str(SOURCE / "tests" / "conformance"))
 
 
 def test_values_are_those_of_batches(sample, topics):
@@ -82,3 +85,37 @@ def test_stored_weights_are_refused(tmp_path):
     quern.index([{"docno": "M1", "text": "mill"}], tmp_path / "ix", weights="qld")
     with pytest.raises(quern.InvalidArgument, match="qld.*fixed when it was built"):
         quern.open(tmp_path / "ix").tune({"1": "mill"}, {"1": {"M1": 1}})
+
+
+def average_precision(ranked, relevant):
+    found = total = 0
+    for rank, docno in enumerate(ranked, 1):
+        if docno in relevant:
+            found += 1
+            total += found / rank
+    return total / len(relevant)
+
+
+def test_values_are_those_of_a_plain_grid(tmp_path, monkeypatch):
+    import reference
+
+    draw = random.Random(7)
+    words = [f"w{i}" for i in range(30)]
+    documents = [
+        {"docno": f"D{i}", "text": " ".join(draw.choices(words, range(30, 0, -1), k=draw.randrange(1, 40)))} for i in range(300)
+    ]
+    queries = {f"q{i}": " ".join(draw.choices(words, k=3)) for i in range(8)}
+    qrels = {qid: {document["docno"]: 1 for document in draw.sample(documents, 12)} for qid in queries}
+    quern.index(documents, tmp_path / "ix")
+    tuned = quern.open(tmp_path / "ix").tune(queries, qrels, k1=[0, 0.7, 2], b=[0, 0.4, 1])
+    collection = reference.Collection(documents)
+    for point in tuned.points:
+        monkeypatch.setattr(reference, "K1", point["k1"])
+        monkeypatch.setattr(reference, "B", point["b"])
+        score, total = reference.bm25(collection), 0
+        for qid in sorted(queries):
+            terms = collection.query(queries[qid])
+            scored = [(score(terms, d), docno) for d, docno in enumerate(collection.docnos)]
+            ranked = [docno for value, docno in sorted(scored, reverse=True) if value > 0]
+            total += average_precision(ranked, qrels[qid])
+        assert point["value"] == total / len(queries)
