@@ -12,7 +12,7 @@ class TopicJoin {
  public:
   TopicJoin(std::span<const TuningTopic> topics, const std::function<bool(QueryView)>& has_results,
             const IndexShards& index, bool complete, const Resources& resources)
-      : has_results_(has_results), index_(index), complete_(complete), max_bytes_(resources.memory_bytes / 8) {
+      : has_results_(has_results), index_(index), complete_(complete), max_bytes_(resources.memory_bytes / 16) {
     for (const TuningTopic& topic : topics)
       if (!topics_.emplace(topic.qid, topic.query).second)
         throw InvalidArgument("two topics have the id {}; give each its own", topic.qid);
@@ -29,7 +29,7 @@ class TopicJoin {
     const std::int32_t relevance = relevance_of_judgement(row.value);
     topic_.judged.push_back(relevance);
     if (const auto docid = find(row.docno)) documents_.emplace_back(*docid, relevance);
-    bytes_ += sizeof(relevance) + sizeof(documents_.front());
+    bytes_ += bytes_per_judgement;
     if (bytes_ > max_bytes_)
       throw InvalidArgument("the judgements don't fit in the memory; raise {}", option_name<"memory">);
   }
@@ -52,6 +52,9 @@ class TopicJoin {
   }
 
  private:
+  /// Three numbers, in vectors that grow.
+  static constexpr std::uint64_t bytes_per_judgement = 24;
+
   std::optional<docid_t> find(std::string_view docno) const {
     std::optional<docid_t> found;
     for (std::size_t shard = 0; shard < index_.size(); ++shard)

@@ -24,7 +24,7 @@ class Tuner {
         resources_(resources),
         note_query_(note_query) {
     const std::uint64_t bytes = sizeof(PointTotals) + 2 * options.folds * sizeof(MeasureTotal);
-    max_points_ = resources.memory_bytes / 8 / bytes;
+    max_points_ = resources.memory_bytes / 16 / bytes;
   }
 
   TuningReport run() {
@@ -107,14 +107,14 @@ class Tuner {
   void measure(std::span<const ScoringPoint> points) {
     std::vector<ScoringPoint> unknown;
     for (const ScoringPoint& point : points) {
-      PointTotals totals;
-      totals.folds.resize(options_.folds);
-      totals.others.resize(options_.folds);
-      if (totals_.emplace(values_of(point), std::move(totals)).second) unknown.push_back(point);
+      if (totals_.contains(values_of(point))) continue;
+      if (totals_.size() == max_points_)
+        throw InvalidArgument("{} points with {} don't fit in the memory; raise {}, or lower {}", totals_.size() + 1,
+                              count_text(options_.folds, "fold"), option_name<"memory">, option_name<"folds">);
+      totals_[values_of(point)] = {
+          {}, std::vector<MeasureTotal>(options_.folds), std::vector<MeasureTotal>(options_.folds)};
+      unknown.push_back(point);
     }
-    if (totals_.size() > max_points_)
-      throw InvalidArgument("{} points with {} don't fit in the memory; raise {}, or lower {}", totals_.size(),
-                            count_text(options_.folds, "fold"), option_name<"memory">, option_name<"folds">);
     trials_.insert(trials_.end(), unknown.begin(), unknown.end());
     for (std::size_t first = 0; first < unknown.size(); first += PointSearch::max_points)
       measure_together(std::span(unknown).subspan(first, std::min(PointSearch::max_points, unknown.size() - first)));

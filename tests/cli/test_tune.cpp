@@ -245,6 +245,8 @@ TEST_CASE("tune refuses what it can't do, and says why", "[cli][tune][errors]") 
   says({"--k1", ""}, "--k1");
   says({"--k1", "0:1000:0.001"}, "is 1000001 values");
   says({"--k1", "0:999:1", "--b", "0:0.999:0.001"}, "a grid of 1000000 points is too large", 1);
+  says({"--k1", "0:0.99:0.01", "--b", "0:0.99:0.01", "--folds", "20", "--memory", "32M"},
+       "points with 20 folds don't fit in the memory; raise --memory, or lower --folds", 1);
   says({"--k1", "1001"}, "--k1: 1001 is not a number from 0 to 1000");
   says({"--b", "0:1.5:0.5"}, "--b: 1.5 is not a number from 0 to 1");
   says({"--k1", "1,2,1"}, "k1: has the value 1 twice", 1);
