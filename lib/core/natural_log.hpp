@@ -37,6 +37,9 @@ constexpr double natural_log(double x) {
   return x <= 0 ? other_result : positive_result;
 }
 
+/// log2(x), as natural_log() times log2(e): infinities and NaN as there.
+constexpr double binary_log(double x) { return natural_log(x) * 1.4426950408889634; }
+
 /// e^x, with an error below one unit in the last place unless the result is denormal.
 constexpr double exponential(double x) {
   constexpr double ln2_high = 6.93147180369123816490e-01, ln2_low = 1.90821492927058770002e-10;

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
 #include "quern/core/named.hpp"
 #include "quern/core/natural_log.hpp"
 
@@ -11,8 +9,6 @@ namespace quern {
 namespace {
 
 constexpr double log2_e = 1.4426950408889634, two_pi = 6.283185307179586, log2_two_pi = 2.651496129472319;
-
-constexpr double log2(double x) { return natural_log(x) * log2_e; }
 
 double documents_of(const CollectionStatistics& statistics) { return static_cast<double>(statistics.documents); }
 double tokens_of(const CollectionStatistics& statistics) { return static_cast<double>(statistics.tokens); }
@@ -46,7 +42,7 @@ struct JelinekMercer {
   }
 };
 
-/// Above the greatest value of 0.5 · log2(2πx) / (x + 1), which is 0.66407…, at x = 1.09.
+/// Above the greatest value of 0.5 · binary_log(2πx) / (x + 1), which is 0.66407…, at x = 1.09.
 constexpr double stirling_bound = 0.665;
 
 /// Poisson model with Laplace's law of succession and normalization 2: G. Amati, C. J. van Rijsbergen: Probabilistic
@@ -57,14 +53,15 @@ struct Pl2 {
   double c_average, mean, log_mean;
 
   explicit Pl2(const ModelTerm& term)
-      : c_average(term.values[0] * term.average), mean(term.cf / term.documents), log_mean(log2(mean)) {}
+      : c_average(term.values[0] * term.average), mean(term.cf / term.documents), log_mean(binary_log(mean)) {}
   double operator()(double f, double length) const {
-    const double n = f * log2(1.0 + c_average / length);
-    const double log_n = log2(n);
+    const double n = f * binary_log(1.0 + c_average / length);
+    const double log_n = binary_log(n);
     return (n * (log_n - log_mean - log2_e) + mean * log2_e + 0.5 * (log_n + log2_two_pi)) / (n + 1.0);
   }
   static double bound(const ModelValues& values, const CollectionStatistics& statistics) {
-    return log2(documents_of(statistics) * log2(1.0 + values[0] * statistics.average_length())) + stirling_bound;
+    return binary_log(documents_of(statistics) * binary_log(1.0 + values[0] * statistics.average_length())) +
+           stirling_bound;
   }
 };
 
@@ -78,10 +75,10 @@ struct Dph {
   double operator()(double f, double length) const {
     const double rest = 1.0 - (f < length ? f / length : 0.99999);
     return rest * rest / (f + 1.0) *
-           (f * log2(f * average / length * documents_per_occurrence) + 0.5 * log2(two_pi * f * rest));
+           (f * binary_log(f * average / length * documents_per_occurrence) + 0.5 * binary_log(two_pi * f * rest));
   }
   static double bound(const ModelValues& /*values*/, const CollectionStatistics& statistics) {
-    return log2(tokens_of(statistics)) + stirling_bound;
+    return binary_log(tokens_of(statistics)) + stirling_bound;
   }
 };
 
@@ -103,10 +100,10 @@ struct RobertsonTfIdf {
   double weight;
 
   explicit RobertsonTfIdf(const ModelTerm& term)
-      : saturated(term), weight(term.values[0] * log2(term.documents / term.df + 1.0)) {}
+      : saturated(term), weight(term.values[0] * binary_log(term.documents / term.df + 1.0)) {}
   double operator()(double f, double length) const { return saturated(f, length) * weight; }
   static double bound(const ModelValues& values, const CollectionStatistics& statistics) {
-    return values[0] * log2(documents_of(statistics) + 1.0);
+    return values[0] * binary_log(documents_of(statistics) + 1.0);
   }
 };
 
@@ -136,12 +133,8 @@ WeightingModel model(std::string_view name, std::string_view description) {
   return {name, description, Formula::parameters, Formula::bound, weigh<Formula>};
 }
 
-/// "k1, b".
-std::string names_of_parameters(const WeightingModel& model) {
-  std::string names;
-  for (const ModelParameter& parameter : model.parameters)
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", parameter.name);
-  return names;
+std::string name_in_messages(const Weighting& weighting) {
+  return fmt::format("the weighting model {}", weighting.model->name);
 }
 
 }  // namespace
@@ -161,52 +154,22 @@ std::span<const WeightingModel> all_weighting_models() {
 Weighting weighting_named(std::string_view name) {
   Weighting weighting;
   weighting.model = &find_named(all_weighting_models(), name, "weighting model");
-  for (std::size_t i = 0; i < weighting.model->parameters.size(); ++i)
-    weighting.values[i] = weighting.model->parameters[i].value;
+  read_parameters(name, name_in_messages(weighting), weighting.model->parameters, weighting.values);
   return weighting;
 }
 
 void set_parameter(Weighting& weighting, std::string_view name, double value) {
-  const WeightingModel& model = *weighting.model;
-  if (model.parameters.empty())
-    throw InvalidArgument("the weighting model {} has no parameters; omit '{}'", model.name, name);
-  const auto found = std::find_if(model.parameters.begin(), model.parameters.end(),
-                                  [&](const ModelParameter& parameter) { return parameter.name == name; });
-  if (found == model.parameters.end())
-    throw InvalidArgument("the weighting model {} has no parameter '{}': use {}", model.name, name,
-                          names_of_parameters(model));
-  check_range(fmt::format("{} of the weighting model {}", name, model.name), value, found->least, found->greatest);
-  weighting.values[static_cast<std::size_t>(found - model.parameters.begin())] = value;
+  set_parameter(name, value, name_in_messages(weighting), weighting.model->parameters, weighting.values);
 }
 
 Weighting read_weighting(std::string_view text) {
-  const std::size_t colon = text.find(':');
-  Weighting weighting = weighting_named(text.substr(0, colon));
-  if (colon == text.npos) return weighting;
-  std::string_view left = text.substr(colon + 1);
-  for (bool more = true; more;) {
-    const std::size_t comma = left.find(',');
-    const std::string_view setting = left.substr(0, comma);
-    more = comma != left.npos;
-    left.remove_prefix(more ? comma + 1 : left.size());
-    const std::size_t equals = setting.find('=');
-    const char* const end = setting.data() + setting.size();
-    double value = 0;
-    const char* const digits = setting.data() + std::min(equals + 1, setting.size());
-    const auto read = std::from_chars(digits, end, value);
-    if (equals == setting.npos || digits == end || read.ec != std::errc() || read.ptr != end)
-      throw InvalidArgument("'{}' is not a parameter and its value; write for example {}", setting,
-                            weighting_text(weighting));
-    set_parameter(weighting, setting.substr(0, equals), value);
-  }
+  Weighting weighting = weighting_named(model_name(text));
+  read_parameters(text, name_in_messages(weighting), weighting.model->parameters, weighting.values);
   return weighting;
 }
 
 std::string weighting_text(const Weighting& weighting) {
-  std::string text(weighting.model->name);
-  for (std::size_t i = 0; i < weighting.model->parameters.size(); ++i)
-    text += fmt::format("{}{}={}", i == 0 ? ':' : ',', weighting.model->parameters[i].name, weighting.values[i]);
-  return text;
+  return model_text(weighting.model->name, weighting.model->parameters, weighting.values);
 }
 
 ImpactSettings impacts_of_weighting(const Weighting& weighting, const CollectionStatistics& statistics, unsigned bits) {

@@ -3,16 +3,11 @@
 #include <span>
 
 #include "quern/core/bm25.hpp"
+#include "quern/core/model_parameters.hpp"
 
 /// Weighting models whose weights an index stores: a posting's weight as a function of counts in the text. A score is
 /// the sum of its terms' weights. formats/scores.md defines each model and its order of double operations.
 namespace quern {
-
-/// A parameter of a weighting model, with the value that it has unless another is given, and the values allowed.
-struct ModelParameter {
-  std::string_view name;
-  double value, least, greatest;
-};
 
 /// The parameters' values, in the model's order.
 using ModelValues = std::array<double, 2>;
