@@ -48,8 +48,10 @@ void add_query_layout_options(CLI::App& command, QueryLayout& layout, const std:
     add_value_option(command, "--queries-format", layout.format, query_formats, help);
   add_option(command, "--id-field", layout.id_field, "KEY",
              "JSON key, tag or attribute that contains a query's id (default: the format's own)");
-  add_option(command, "--text-field", layout.text_fields, "KEY",
-             "JSON keys or tags whose texts together are a query, such as title,desc (default: the format's own)")
+  add_option(
+      command, "--text-field", layout.text_fields, "KEY",
+      "JSON keys or tags whose texts together are a query, in this order, such as title,desc (default: the format's "
+      "own)")
       ->delimiter(',')
       ->allow_extra_args(false);
 }

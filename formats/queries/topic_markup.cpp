@@ -162,7 +162,9 @@ class TopicReader {
       if (field == markup.topic_tag) field = directly;
     }
     query_tags_ = usual_query_tags();
-    if (!layout.text_fields.empty()) query_tags_ = {{{layout_.text_fields.begin(), layout_.text_fields.end()}, true}};
+    if (layout.text_fields.empty()) return;
+    query_tags_.clear();
+    for (const std::string& field : layout_.text_fields) query_tags_.push_back({{field}, true});
   }
 
   void read() {
@@ -234,7 +236,7 @@ class TopicReader {
     if (found == containers_.rend()) return;
     if (found->has_tags) {
       if (!found->has_id && layout_.id_field.empty()) id_.clear();
-      for (std::size_t i = 0; i < queries_.size() && layout_.text_fields.empty(); ++i)
+      for (std::size_t i = 0; i < queries_.size() && !names_tags(); ++i)
         if (!found->has_query[i]) queries_[i].reset();
     }
     containers_.erase(std::prev(found.base()), containers_.end());
@@ -280,6 +282,9 @@ class TopicReader {
     }
   }
 
+  /// Whether the user named the tags of the query: then all of them are used, in the order of the names.
+  bool names_tags() const { return !layout_.text_fields.empty(); }
+
   /// Opens the query that a tag contains, unless the topic has one of at least its priority. False for other tags.
   bool open_query(std::string_view tag) {
     for (std::size_t i = 0; i < query_tags_.size(); ++i) {
@@ -288,7 +293,7 @@ class TopicReader {
         return name.empty() || tag.empty() ? name == tag : is_called(tag, name);
       });
       if (!found) continue;
-      if (!is_decided(known.joins ? i : i + 1)) open_ = i;
+      if (names_tags() || !is_decided(known.joins ? i : i + 1)) open_ = i;
       return true;
     }
     return false;
@@ -367,14 +372,23 @@ class TopicReader {
     visit_(id_, query());
   }
 
+  /// The texts of all named tags.
+  std::string joined_texts() const {
+    std::string joined;
+    for (const std::optional<std::string>& text : queries_)
+      if (text && !text->empty()) joined += (joined.empty() ? "" : " ") + *text;
+    return joined;
+  }
+
   /// The topic's query.
-  std::string_view query() const {
+  std::string_view query() {
     const auto has_text = [](const std::optional<std::string>& text) { return text.has_value(); };
     const auto found = std::find_if(queries_.begin(), queries_.end(), has_text);
     if (found == queries_.end()) refuse_without_query();
     const QueryTags& tags = query_tags_[static_cast<std::size_t>(found - queries_.begin())];
     const bool has_more = has_unknown_tags_ || std::any_of(found + 1, queries_.end(), has_text);
     if (tags.is_whole_topic && has_more) refuse_without_query();
+    if (names_tags()) *found = joined_texts();
     if (markup_.topic_tag != "query" || tags.tags.front() != "text") return **found;
     const std::string_view words = without_combine(**found);
     std::string_view name = indri_operator(words);
@@ -391,11 +405,10 @@ class TopicReader {
                        option_name<"text-field">));
     std::string tags;
     for (const std::string& tag : tags_) tags += (tags.empty() ? "" : ", ") + tag;
-    fail(fmt::format("has no query in one of {}, but the tags {}; name the query's with {}",
-                     layout_.text_fields.empty()
-                         ? "the usual tags"
-                         : fmt::format("the named tags ({})", fmt::join(layout_.text_fields, ", ")),
-                     tags, option_name<"text-field">));
+    fail(fmt::format(
+        "has no query in one of {}, but the tags {}; name the query's with {}",
+        !names_tags() ? "the usual tags" : fmt::format("the named tags ({})", fmt::join(layout_.text_fields, ", ")),
+        tags, option_name<"text-field">));
   }
 
   std::string_view text_;

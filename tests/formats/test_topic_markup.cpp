@@ -194,11 +194,16 @@ TEST_CASE("A topic without a known query is refused with its tags, and read by a
   CHECK(complaint(linking).find("test.queries, line 2: the topic that begins here has no query in one of the usual "
                                 "tags, but the tags 'docid', 'url'") == 0);
   CHECK(complaint(linking).find(option_name<"text-field">) != std::string::npos);
-  CHECK(parse_queries(linking, named({"URL", "docid"}), "test.queries").queries == Queries{{"321", "9171debc u"}});
+  CHECK(parse_queries(linking, named({"URL", "docid"}), "test.queries").queries == Queries{{"321", "u 9171debc"}});
   const std::string noted = "<topic number='1'>miller<note>dust</note></topic>";
   CHECK(complaint(noted).find("'note'") != std::string::npos);
   CHECK(parse_queries(noted, named({"topic"}), "test.queries").queries == Queries{{"1", "miller"}});
   CHECK(parse_queries(noted, named({"topic", "note"}), "test.queries").queries == Queries{{"1", "miller dust"}});
+  CHECK(parse_queries(noted, named({"note", "topic", "note"}), "test.queries").queries ==
+        Queries{{"1", "dust miller"}});
+  const std::string repeated = "<top><num>1<desc>wind<title>mill<desc>mills<narr>long</top>";
+  CHECK(parse_queries(repeated, named({"title", "desc"}), "test.queries").queries == Queries{{"1", "mill wind mills"}});
+  CHECK(parse_queries(repeated, named({"desc", "title"}), "test.queries").queries == Queries{{"1", "wind mills mill"}});
   CHECK(complaint(noted, named({"title", "gist"}))
             .find("has no query in one of the named tags (title, gist), but the "
                   "tags 'note'") != std::string::npos);
