@@ -75,6 +75,19 @@ CLI::Validator checked_by(Check check) {
   return {std::move(check), ""};
 }
 
+/// Refuses values that `read` refuses with InvalidArgument.
+template <class Read>
+CLI::Validator refusing_as(Read read) {
+  return checked_by([read](const std::string& text) -> std::string {
+    try {
+      read(text);
+      return {};
+    } catch (const InvalidArgument& wrong) {
+      return wrong.what();
+    }
+  });
+}
+
 /// A size such as 64M, from `min` to `max` bytes: a wrong one is a usage error.
 CLI::Validator size_validator(std::uint64_t min = 0, std::uint64_t max = std::numeric_limits<std::uint64_t>::max());
 /// One of a registry's names, which help and completions list: another one is a usage error.

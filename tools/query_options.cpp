@@ -8,6 +8,7 @@
 #include "quern/api/internal/index_settings.hpp"
 #include "quern/eval/measure.hpp"
 #include "quern/io/byte_source.hpp"
+#include "quern/search/expansion.hpp"
 
 namespace quern::tools {
 namespace {
@@ -280,14 +281,16 @@ void QueryRemarks::look_at_format(const std::string& name, QueryFormat found) {
 }
 
 CLI::Validator measure_validator() {
-  return checked_by([](const std::string& text) -> std::string {
-    try {
-      measures_named(std::string_view(text));
-      return {};
-    } catch (const InvalidArgument& error) {
-      return error.what();
-    }
-  });
+  return refusing_as([](const std::string& text) { measures_named(std::string_view(text)); });
+}
+
+void add_expand_option(CLI::App& command, std::string& expand) {
+  add_option(command, "--expand", expand, "MODEL",
+             with_choices("Answer each query twice: expanded, the second time, with terms of its best documents; the "
+                          "index needs a forward file. Parameters follow the name: rm3:documents=20,weight=0.6. The "
+                          "models:",
+                          all_expansion_models()))
+      ->check(refusing_as(read_expansion));
 }
 
 void add_features_option(CLI::App& command, std::string& features, const std::string& help) {

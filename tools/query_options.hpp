@@ -202,6 +202,9 @@ void add_judgement_options(CLI::App& command, Options& options) {
                     "Version of trec_eval: 9 rounds scores to float32 and recall points up", 9u, 10u);
 }
 
+/// --expand.
+void add_expand_option(CLI::App& command, std::string& expand);
+
 /// --features.
 void add_features_option(CLI::App& command, std::string& features, const std::string& help);
 /// --ranker and --features; returns the option --ranker.

@@ -190,14 +190,7 @@ void add_weights_option(CLI::App& command, std::string& weights) {
                           "(default: 16); scores are their sums. Parameters follow the name: pl2:c=5, or "
                           "tfidf:k1=0.9,b=0.4. The models:",
                           all_weighting_models()))
-      ->check(checked_by([](const std::string& text) -> std::string {
-        try {
-          read_weighting(text);
-          return {};
-        } catch (const InvalidArgument& wrong) {
-          return wrong.what();
-        }
-      }));
+      ->check(refusing_as([](const std::string& text) { read_weighting(text); }));
 }
 
 std::optional<ShardChoice> shard_choice(const std::string& text) {
@@ -252,9 +245,9 @@ bool some_have(std::span<const IndexPart> parts, const char* member) {
 }  // namespace
 
 void add_forward_option(CLI::App& command, bool& forward) {
-  command.add_flag(
-      "--forward", forward,
-      "Also write the documents' tokens by docID, for quern features, quern rerank and quern query --ranker");
+  command.add_flag("--forward", forward,
+                   "Also write the documents' tokens by docID, for quern features, quern rerank, and --ranker and "
+                   "--expand of quern query");
 }
 
 void add_allow_empty_option(CLI::App& command, bool& allow_empty) {

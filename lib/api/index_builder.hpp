@@ -28,7 +28,7 @@ struct IndexOptions {
   /// NewDocument gives.
   std::vector<std::string> keep_fields;
   bool store_text = false;   ///< keep the documents' texts
-  bool forward = false;      ///< write the forward file, which features and rerankers need
+  bool forward = false;      ///< write the forward file, which features, rerankers and query expansion need
   bool allow_empty = false;  ///< build an index even if no document has a term
   bool refuse_duplicates = false;
   std::uint64_t max_errors = 1000;  ///< bad documents to skip before giving up

@@ -21,6 +21,9 @@ struct Scoring {
   /// For quantized scores of given weights: queries' weights are multiplied by it and rounded; none: they must be
   /// whole.
   std::optional<double> query_scale;
+  /// How queries are expanded with terms of their best documents, such as "rm3" or "bo1:documents=5"; empty: not. The
+  /// index needs a forward file.
+  std::string expand;
 };
 
 /// Where queries run. Results are bit for bit the same on all devices.
@@ -111,6 +114,10 @@ class QUERN_API Searcher {
   /// an integer where scores are sums of integers; corrupt_file if postings don't decode.
   std::vector<Hit> search(const Query& query, std::size_t k = 10, std::string_view algorithm = {},
                           SearchStatistics* statistics = nullptr, const Filter* filter = nullptr) const;
+  /// The terms and weights of a query as they are searched for, in byte order: with Scoring::expand, expanded. The
+  /// filter and the algorithm are those of search(). Throws like it.
+  std::vector<std::pair<std::string, double>> terms(const Query& query, std::string_view algorithm = {},
+                                                    const Filter* filter = nullptr) const;
   /// Answers many queries on the searcher's device. `work`: 0 threads means as many as given to the constructor;
   /// progress counts queries. Throws like search(), and GPU errors.
   BatchResults batch(std::span<const Query> queries, const BatchOptions& options = {}, const Work& work = {}) const;

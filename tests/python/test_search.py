@@ -12,7 +12,8 @@ import quern
 
 
 @pytest.mark.parametrize("options", [{}, {"algorithm": "and"}, {"scores": "quantized"},
-                                     {"scorer": "bm25+pagerank", "alpha": 0.5}, {"k1": 0.9, "b": 0.4}])
+                                     {"scorer": "bm25+pagerank", "alpha": 0.5}, {"k1": 0.9, "b": 0.4},
+                                     {"expand": "rm3"}, {"expand": "bo1:terms=20", "scores": "quantized"}])
 def test_runs_are_the_command_lines_byte_by_byte(sample, sample_path, topics, command_line, options):
     arguments = []
     for name, value in options.items():
@@ -21,6 +22,23 @@ def test_runs_are_the_command_lines_byte_by_byte(sample, sample_path, topics, co
     found = sample.batch(topics, 30, **options)
     assert found.to_trec() == expected
     assert len(found) == len(expected.splitlines())
+
+
+def test_expanded_queries(sample, topics, tmp_path):
+    for text in topics.values():
+        weights = sample.expand(text, "rm3:documents=5", k1=0.9)
+        assert set(sample.analyze(text)) <= set(weights) and sum(weights.values()) == pytest.approx(1)
+        found = sample.search(text, 20, expand="rm3:documents=5", k1=0.9)
+        again = sample.search(weights, 20, k1=0.9)
+        assert list(found) == list(again)
+    expected = [list(sample.search(text, expand="bo1")) for text in topics.values()]
+    batch = sample.batch(topics, expand="bo1", threads=3)
+    assert [batch[qid] for qid in topics] == expected
+    with pytest.raises(quern.InvalidArgument, match="use one of rm3, bo1"):
+        sample.search("mill", expand="rocchio")
+    quern.index([("1", "a mill")], tmp_path / "plain")
+    with pytest.raises(quern.InvalidArgument, match="forward"):
+        quern.open(tmp_path / "plain").search("mill", expand="rm3")
 
 
 # Algorithms that return only documents with all terms.

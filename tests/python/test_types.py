@@ -15,6 +15,7 @@ quern.index([{"docno": "1", "text": "a"}], "my.quern", stemmer="porter2", thread
 with quern.open("my.quern") as ix:
     results = ix.search("mill", k=3, filter={"lang": "en"})
     batch = ix.batch({"1": "mill"}, device="auto")
+    weights: dict[str, float] = ix.expand("mill", "bo1")
 docno: str = results[0][0]
 pairs: list[tuple[str, float]] = batch["1"]
 value: float = results.evaluate({"1": {"D": 1}}, ["map"])["map"]

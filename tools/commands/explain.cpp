@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "quern/api/index.hpp"
+#include "quern/search/expansion.hpp"
 #include "quern/search/explanation.hpp"
 
 #include "command.hpp"
@@ -14,6 +15,7 @@ struct ExplainArguments {
   std::vector<std::string> indexes, docnos;
   QuerySource queries;
   ScoringArguments scoring;
+  std::string expand;
 };
 
 /// A document of an index, and what explains its scores.
@@ -103,26 +105,59 @@ void print_text(const Query& query, const ExplainedDocument& document, const Sco
   print(text);
 }
 
+/// An engine for each shard.
+std::vector<std::unique_ptr<QueryEngine>> engines_of(const ExplainArguments& arguments, const IndexShards& shards,
+                                                     unsigned threads) {
+  std::vector<std::unique_ptr<QueryEngine>> engines;
+  for (const IndexReader& shard : shards)
+    engines.push_back(
+        std::make_unique<QueryEngine>(shard, scoring_options(arguments.scoring, shard, arguments.queries), threads));
+  return engines;
+}
+
+/// Expands queries on the CPU, as quern query does; without --expand, leaves them as they are.
+class Expansions {
+ public:
+  /// All that is passed must outlive the object.
+  Expansions(const std::string& expand, const IndexShards& shards,
+             const std::vector<std::unique_ptr<QueryEngine>>& engines) {
+    if (expand.empty()) return;
+    forwards_ = QueryExpander::open_forwards(shards);
+    for (const auto& engine : engines) engines_.push_back(engine.get());
+    backend_.emplace(engines_);
+    expander_.emplace(read_expansion(expand), engines_, forwards_);
+  }
+
+  QueryTerms apply(QueryTerms query) const {
+    if (!expander_) return query;
+    return expander_->expand(query, backend_->search(query, all_algorithms().front(), expander_->documents()));
+  }
+
+ private:
+  std::vector<ForwardReader> forwards_;
+  std::vector<const QueryEngine*> engines_;
+  std::optional<CpuBackend> backend_;
+  std::optional<QueryExpander> expander_;
+};
+
 void run(const ExplainArguments& arguments) {
   const Resources resources = make_resources(arguments.common);
   const IndexShards shards = IndexShards::open(arguments.indexes);
   const std::vector<Query> queries = read_queries(arguments.queries, arguments.common);
-  std::vector<std::unique_ptr<QueryEngine>> engines(shards.size());
+  const std::vector<std::unique_ptr<QueryEngine>> engines = engines_of(arguments, shards, resources.threads);
+  const Expansions expansions(arguments.expand, shards, engines);
   std::vector<ExplainedDocument> documents;
   for (const std::string& docno : arguments.docnos) {
     const std::optional<docid_t> docid = shards.find_docno(docno);
     if (!docid) throw InvalidArgument("{}: has no document {}; query prints docnos", shards.name(), docno);
     const IndexShards::Place place = shards.place(*docid);
-    std::unique_ptr<QueryEngine>& engine = engines[place.shard];
-    if (!engine)
-      engine = std::make_unique<QueryEngine>(
-          place.index, scoring_options(arguments.scoring, place.index, arguments.queries), resources.threads);
-    documents.push_back({docno, *docid, place.docid, *engine});
+    documents.push_back({docno, *docid, place.docid, *engines[place.shard]});
   }
+  const QueryReader reader = engines.front()->reader(query_kind(arguments.queries.layout.format));
   Json json = Json::array();
   for (const Query& query : queries) {
+    const QueryTerms terms = expansions.apply(reader.read(query.text));
     for (const ExplainedDocument& document : documents) {
-      const QueryTerms terms = document.engine.reader(query_kind(arguments.queries.layout.format)).read(query.text);
       const ScoreExplanation score = explain_score(document.engine, terms, document.docid_in_shard);
       if (arguments.common.json)
         json.push_back(explanation_json(query, document, score));
@@ -143,6 +178,7 @@ void add_explain_command(CLI::App& program) {
   add_option(command, "--docno", arguments.docnos, "DOCNO", "A document; may be repeated")
       ->required()
       ->allow_extra_args(false);
+  add_expand_option(command, arguments.expand);
   add_scoring_options(command, arguments.scoring);
   command.add_flag("--json", arguments.common.json, "Print the explanations as a JSON array");
   add_common_options(command, arguments.common);

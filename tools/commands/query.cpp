@@ -9,6 +9,7 @@
 #include "quern/api/internal/processors.hpp"
 #include "quern/gpu/query_backend.hpp"
 #include "quern/search/algorithm.hpp"
+#include "quern/search/expansion.hpp"
 #include "quern/search/query_stream.hpp"
 
 #include "command.hpp"
@@ -25,7 +26,7 @@ struct QueryArguments {
   QuerySource queries;
   ScoringArguments scoring;
   std::vector<std::string> indexes;
-  std::string output, output_format, tag = "quern", stats;
+  std::string output, output_format, tag = "quern", stats, expand;
   std::optional<std::string> filter;
   std::vector<std::string> fields;
   QueryDevice device = QueryDevice::cpu;
@@ -40,6 +41,11 @@ struct QueryArguments {
 
   /// Results of the first stage.
   std::size_t first_k() const { return second_stage.wanted() ? second_stage.rerank : k; }
+  /// Results of any search.
+  std::size_t largest_k() const {
+    const double documents = expand.empty() ? 0 : read_expansion(expand).values[0];
+    return std::max(first_k(), static_cast<std::size_t>(documents));
+  }
 };
 
 bool is_on_terminal(const QueryArguments& arguments) {
@@ -80,6 +86,7 @@ class RunStatistics {
     Json json = {{"queries", times_us_.count()},
                  {"algorithm", arguments.algorithm},
                  {"k", arguments.k},
+                 {"expand", arguments.expand},
                  {"rerank", arguments.second_stage.wanted() ? arguments.first_k() : 0},
                  {"scores", name_of_value(scores_names, engine.options().scores)},
                  {"scorer", name_of_value(scorer_names, engine.options().scorer)},
@@ -155,6 +162,7 @@ struct QueryRunParts {
   SearchBackend& backend;
   const QueryReader& reader;
   SearchRequest request;                 ///< but for its queries
+  const QueryExpander* expander;         ///< null: queries stay as they are
   const api::SecondStage* second_stage;  ///< null: there is none
   std::size_t k;                         ///< results of a query that are written
   UnknownQueries& unknown;
@@ -173,7 +181,19 @@ class QueryRun {
     const ParsedQueries read_queries = read(queries);
     SearchRequest request = parts_.request;
     request.queries = read_queries.views();
-    quern::run(parts_.backend, request, consumer(queries, request.queries));
+    if (parts_.expander == nullptr) {
+      quern::run(parts_.backend, request, consumer(queries, request.queries));
+      return;
+    }
+    const QueryExpander::Batch expanded =
+        parts_.expander->expand(parts_.backend, request, parts_.resources.threads, &parts_.pages);
+    AnswerConsumer second = consumer(queries, request.queries);
+    request.queries = expanded.queries.views();
+    second.render = [&expanded, render = std::move(second.render)](std::size_t i, QueryAnswer& answer) {
+      expanded.add_cost(i, answer);
+      render(i, answer);
+    };
+    quern::run(parts_.backend, request, second);
   }
 
   /// Answers queries as they arrive; `note` sees each batch first. Begins about `max_begun` batches at a time, at
@@ -305,8 +325,11 @@ void check_vectors(const QueryArguments& arguments) {
   check_query_scale(arguments.queries);
 }
 
-/// With --batch-wait: refuses queries that do not arrive one by one.
-void check_stream(const QuerySource& source) {
+/// With --batch-wait: refuses queries that do not arrive one by one, or are not answered so.
+void check_stream(const QueryArguments& arguments) {
+  if (!arguments.expand.empty())
+    throw usage_error("--expand answers each query twice: it can't be combined with --batch-wait");
+  const QuerySource& source = arguments.queries;
   if (source.file.empty())
     throw usage_error("--batch-wait needs queries that arrive over time: -q FILE, or -q - for standard input");
   try {
@@ -381,7 +404,7 @@ void run(const QueryArguments& arguments) {
   arguments.second_stage.check(arguments.k);
   check_vectors(arguments);
   const bool streams = arguments.batch_wait_ms.has_value();
-  if (streams) check_stream(arguments.queries);
+  if (streams) check_stream(arguments);
   Resources resources = make_resources(arguments.common, arguments.output);
   const api::Index index = api::Index::open_shards(arguments.indexes);
   const IndexShards& indexes = index.impl()->shards;
@@ -389,12 +412,16 @@ void run(const QueryArguments& arguments) {
   std::optional<api::SecondStage> second_stage;
   if (arguments.second_stage.wanted()) second_stage.emplace(arguments.second_stage.ranker, indexes);
   api::SecondStage* const stage = second_stage ? &*second_stage : nullptr;
+  std::vector<ForwardReader> forwards;
+  if (!arguments.expand.empty() && stage == nullptr) forwards = QueryExpander::open_forwards(indexes);
   const std::optional<ResultFields> fields = result_fields(arguments, indexes);
   const std::optional<api::Filter> filter =
       open_filter(arguments.filter, arguments.queries.file, index, resources, arguments.common);
   api::SearchProcessors processors(indexes, memory_options(arguments.gpu_memory), arguments.gpu_memory.plans,
                                    resources.threads);
-  processors.divide_memory({arguments.first_k(), arguments.scoring.scorer, arguments.device}, stage, resources);
+  const std::span<const ForwardReader> used_forwards = stage != nullptr ? stage->forwards() : forwards;
+  processors.divide_memory({arguments.largest_k(), arguments.scoring.scorer, arguments.device}, stage, resources,
+                           used_forwards);
   if (arguments.device == QueryDevice::cpu)
     for (const std::string& plan : arguments.gpu_memory.plans)
       say(arguments.common, "quern: {}: the plan fits this index but is not used: queries run on the CPU", plan);
@@ -409,6 +436,9 @@ void run(const QueryArguments& arguments) {
   const QueryEngine& engine = *processors.engines().front();
   const RunFormat& format = output_format(arguments);
   const ResultText result_text(indexes, format, arguments.tag, fields ? &*fields : nullptr, is_on_terminal(arguments));
+  std::optional<QueryExpander> expander;
+  if (!arguments.expand.empty())
+    expander.emplace(read_expansion(arguments.expand), processors.engines(), used_forwards);
   processors.pages().trim();
   const QueryReader reader = engine.reader(query_kind(arguments.queries.layout.format));
   const SearchRequest request{{},
@@ -416,8 +446,8 @@ void run(const QueryArguments& arguments) {
                               arguments.first_k(),
                               filter ? ShardFilters(filter->impl()->by_shard) : ShardFilters()};
   UnknownQueries unknown(indexes);
-  QueryRun query_run({resources, processors.backend().backend(), reader, request, stage, arguments.k, unknown,
-                      result_text, out, processors.pages()});
+  QueryRun query_run({resources, processors.backend().backend(), reader, request, expander ? &*expander : nullptr,
+                      stage, arguments.k, unknown, result_text, out, processors.pages()});
   resources.progress->start("query", queries ? queries->count() : 0, "queries");
   const auto begun = WallClock::now();
   if (streams)
@@ -446,6 +476,7 @@ void add_query_command(CLI::App& program) {
   add_number_option(command, "-k", arguments.k, "N", "Results per query", 1, end_docid);
   add_filter_option(command, arguments.filter);
   add_second_stage_options(command, arguments.second_stage);
+  add_expand_option(command, arguments.expand);
   add_scoring_options(command, arguments.scoring);
   add_device_option(command, arguments.device, all_query_devices);
   add_sharing_options(command, arguments.sharing);
@@ -483,6 +514,8 @@ void add_query_command(CLI::App& program) {
         "With an index that quern index --order score built"},
        {"quern query my.quern -q topics.txt --ranker model.txt --rerank 1000 -o my.run",
         "Reorder the 1000 best with a learned model; the index was built with --forward"},
+       {"quern query my.quern -q topics.txt --expand rm3 -k 1000 -o my.run",
+        "Pseudo-relevance feedback; the index was built with --forward"},
        {"quern query splade.quern -q queries.jsonl --queries-format vector --query-scale 100 -o my.run",
         "Queries of terms with weights"},
        {"quern query my.quern -q log.txt.zst --device auto -o my.run"},

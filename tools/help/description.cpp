@@ -74,7 +74,7 @@ constexpr Heading headings[] = {
      {"df docs mean-length", "trees leaves hidden lengths",
       "df-docs clustering mean-links synthetic postings mean-gap lookups longer least-postings most-postings"}},
     {"Queries",
-     {"docno queries query queries-format algorithm algorithms k filter method methods", "ks batch-wait train",
+     {"docno queries query queries-format algorithm algorithms k filter method methods", "expand ks batch-wait train",
       "id-field text-field query-scale queries-limit visits levels segment no-cpu cpu-methods"}},
     {"Scoring", {"scorer", "scores", "k1 b idf alpha no-early-termination early-termination"}},
     {"Second stage",

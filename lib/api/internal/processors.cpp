@@ -76,7 +76,8 @@ std::uint64_t SearchProcessors::bytes_for_queries(const QueryNeeds& needs, std::
   return left + one_query;
 }
 
-void SearchProcessors::divide_memory(const QueryNeeds& needs, SecondStage* second_stage, Resources& resources) {
+void SearchProcessors::divide_memory(const QueryNeeds& needs, SecondStage* second_stage, Resources& resources,
+                                     std::span<const ForwardReader> forwards) {
   // Some is for what several shards find together.
   const std::uint64_t memory = shards_.size() == 1 ? resources.memory_bytes : resources.memory_bytes / 16 * 15;
   if (second_stage != nullptr) second_stage_bytes_ = memory / SecondStage::memory_share;
@@ -85,7 +86,6 @@ void SearchProcessors::divide_memory(const QueryNeeds& needs, SecondStage* secon
     query_bytes_.push_back(bytes_for_queries(needs, i, memory / shards_.size()));
     resources.memory_bytes += query_bytes_.back();
   }
-  const auto forwards = second_stage != nullptr ? second_stage->forwards() : std::span<const ForwardReader>();
   pages_ = std::make_unique<IndexPages>(shards_, forwards, resources.memory_bytes / 2);
   if (second_stage != nullptr) second_stage->limit_memory(second_stage_bytes_, threads_, *pages_);
 }

@@ -65,9 +65,11 @@ class SearchProcessors {
   // First, if memory is limited, one of these:
   /// `bytes`: for the queries of all shards.
   void limit_queries(std::uint64_t bytes) { query_bytes_.assign(shards_.size(), bytes / shards_.size()); }
-  /// Divides the memory of `resources`, which keeps the queries' part. The second stage, unless it is null, must stay.
+  /// Divides the memory of `resources`, which keeps the queries' part. The second stage, unless it is null, must stay,
+  /// and so must the forward files that queries read.
   /// Throws InvalidArgument if the memory is too small.
-  void divide_memory(const QueryNeeds& needs, SecondStage* second_stage, Resources& resources);
+  void divide_memory(const QueryNeeds& needs, SecondStage* second_stage, Resources& resources,
+                     std::span<const ForwardReader> forwards = {});
 
   /// Makes the engines.
   void open_engines(const std::function<ScoringOptions(const IndexReader&)>& scoring);
@@ -76,7 +78,7 @@ class SearchProcessors {
   void open_backend(BackendOptions options, const SecondStage* second_stage, Progress& progress);
 
   const std::vector<const QueryEngine*>& engines() const { return engine_pointers_; }
-  QueryBackend& backend() { return *backend_; }
+  QueryBackend& backend() const { return *backend_; }
   // After divide_memory():
   std::uint64_t second_stage_bytes() const { return second_stage_bytes_; }
   IndexPages& pages() { return *pages_; }

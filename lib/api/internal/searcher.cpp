@@ -9,6 +9,7 @@
 #include "quern/api/internal/index_impl.hpp"
 #include "quern/api/internal/processors.hpp"
 #include "quern/search/algorithm.hpp"
+#include "quern/search/expansion.hpp"
 
 namespace quern::api {
 namespace {
@@ -126,6 +127,20 @@ struct Searcher::Impl {
     processors.open_engines([&](const IndexReader& shard) { return scoring_options(scoring, shard); });
     reader.reset(new QueryReader(processors.engines().front()->reader()));
     processors.open_backend(backend_options(placement), nullptr, *resources->progress);
+    if (scoring.expand.empty()) return;
+    const Expansion expansion = read_expansion(scoring.expand);
+    forwards = QueryExpander::open_forwards(index.impl()->shards);
+    expander.emplace(expansion, processors.engines(), forwards);
+  }
+
+  /// A query as it is searched for on the CPU.
+  QueryTerms terms(const Query& query, std::string_view algorithm, QueryStatistics* statistics,
+                   const Filter* filter) const {
+    QueryTerms terms = read_query(*reader, query);
+    if (!expander) return terms;
+    return expander->expand(
+        terms, processors.backend().cpu().search(terms, algorithm_of(algorithm), expander->documents(), statistics,
+                                                 passing_of(filter)));
   }
 
   BatchResults answer(std::span<const Query> queries, const BatchOptions& options, const Work& work) {
@@ -136,14 +151,20 @@ struct Searcher::Impl {
     AnswerConsumer consumer;
     consumer.threads = work.threads != 0 ? own->threads : resources->threads;
     consumer.take = [&](std::size_t query, const QueryAnswer& found) { collection.add(query, found); };
-    const ParsedQueries parsed(queries.size(), consumer.threads,
-                               [&](std::size_t i) { return read_query(*reader, queries[i]); });
+    ParsedQueries parsed(queries.size(), consumer.threads,
+                         [&](std::size_t i) { return read_query(*reader, queries[i]); });
     QueryBackend& backend = processors.backend();
     std::unique_lock lock(gpu_mutex, std::defer_lock);
     if (&backend.backend() != &backend.cpu()) lock.lock();
+    SearchRequest request{parsed.views(), &algorithm_of(options.algorithm), options.k, passing_of(options.filter)};
+    QueryExpander::Batch expanded;
+    if (expander) {
+      expanded = expander->expand(backend.backend(), request, consumer.threads);
+      request.queries = expanded.queries.views();
+      consumer.render = [&](std::size_t query, QueryAnswer& answer) { expanded.add_cost(query, answer); };
+    }
     const std::uint64_t before = queries_on_gpu(backend);
-    run(backend.backend(), {parsed.views(), &algorithm_of(options.algorithm), options.k, passing_of(options.filter)},
-        consumer);
+    run(backend.backend(), request, consumer);
     own.progress().finish();
     return collection.take(queries_on_gpu(backend) - before);
   }
@@ -152,6 +173,8 @@ struct Searcher::Impl {
   WorkResources resources;
   SearchProcessors processors;
   std::unique_ptr<const QueryReader> reader;
+  std::vector<ForwardReader> forwards;
+  std::optional<QueryExpander> expander;
   std::mutex gpu_mutex;  ///< held by a batch that GPUs answer
 };
 
@@ -166,9 +189,19 @@ std::vector<Hit> Searcher::search(const Query& query, std::size_t k, std::string
     check_k(k);
     QueryStatistics counted;
     const auto documents = impl_->processors.backend().cpu().search(
-        read_query(*impl_->reader, query), algorithm_of(algorithm), k, &counted, passing_of(filter));
+        impl_->terms(query, algorithm, &counted, filter), algorithm_of(algorithm), k, &counted, passing_of(filter));
     if (statistics != nullptr) add(*statistics, counted);
     return hits_of(documents);
+  });
+}
+
+std::vector<std::pair<std::string, double>> Searcher::terms(const Query& query, std::string_view algorithm,
+                                                            const Filter* filter) const {
+  return with_api_errors([&] {
+    std::vector<std::pair<std::string, double>> terms;
+    for (QueryTerm& term : impl_->terms(query, algorithm, nullptr, filter))
+      terms.emplace_back(std::move(term.term), term.weight);
+    return terms;
   });
 }
 

@@ -93,6 +93,8 @@ class Index(_quern.Index):
         k1, b, idf ("lucene", "robertson"), scores ("exact", "quantized"), scorer ("bm25", "bm25+pagerank"), alpha,
         early_termination: how documents are scored. None: the index's setting. query_scale: with given weights, a factor
         for query weights before they are rounded; None: they are integers.
+        expand: how queries are expanded with terms of their best documents: "rm3", "bo1", or with parameters, as in
+        "rm3:documents=20,weight=0.6"; the index needs a forward file (forward=True).
         device ("cpu", "gpu", "auto"), gpu, gpus, strategy, gpu_memory (bytes or "4G"), plan (a file of quern.plan, or a
         list with one for each shard): where batches run.
         threads: number of threads for batches. memory: limit for the running queries.
@@ -173,6 +175,17 @@ class Index(_quern.Index):
         except TypeError as error:
             raise wrong_argument(error, {"k": k, "algorithm": algorithm}) from None
         return Results(self, found, ("1",), (query,))
+
+    def expand(
+        self, query: str | dict[str, float], model: str = "rm3", *, algorithm: str = "", filter: Any = None, **options: Any
+    ) -> dict[str, float]:
+        """The terms and weights of a query that search() finds documents for with `expand=model`.
+
+        query, algorithm, filter, options: as for search().
+        """
+        if filter is not None:
+            filter = self.filter(filter)
+        return self.searcher(expand=model, **options).terms(query, algorithm, filter)
 
     def batch(
         self,

@@ -1,5 +1,6 @@
 #pragma once
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
@@ -10,6 +11,7 @@
 #include <chrono>
 #include <exception>
 #include <future>
+#include <map>
 #include <mutex>
 
 /// The module's parts: each adds its classes and functions.

@@ -32,9 +32,9 @@ struct Opening {
 void make_searcher(api::Searcher* self, const api::Index& index, std::optional<double> k1, std::optional<double> b,
                    const std::string& idf, const std::string& scores, const std::string& scorer,
                    std::optional<double> alpha, bool early_termination, std::optional<double> query_scale,
-                   const std::string& device, unsigned gpu, unsigned gpus, const std::string& strategy,
-                   std::uint64_t gpu_memory, const std::vector<std::string>& plans, unsigned threads,
-                   std::uint64_t memory, const nb::object& warn) {
+                   const std::string& expand, const std::string& device, unsigned gpu, unsigned gpus,
+                   const std::string& strategy, std::uint64_t gpu_memory, const std::vector<std::string>& plans,
+                   unsigned threads, std::uint64_t memory, const nb::object& warn) {
   api::Scoring scoring;
   scoring.k1 = k1;
   scoring.b = b;
@@ -44,20 +44,34 @@ void make_searcher(api::Searcher* self, const api::Index& index, std::optional<d
   scoring.alpha = alpha;
   scoring.early_termination = early_termination;
   scoring.query_scale = query_scale;
+  scoring.expand = expand;
   Opening opening(device, gpu, gpus, gpu_memory, plans, threads, memory, warn);
   opening.placement.strategy = strategy;
   const nb::gil_scoped_release without_gil;
   new (self) api::Searcher(index, scoring, opening.placement, opening.work);
 }
 
+/// A query of a Python program, as the library takes it.
+class AskedQuery {
+ public:
+  explicit AskedQuery(const nb::object& query)
+      : vector_(PyDict_Check(query.ptr()) ? TermVector(query) : TermVector()),
+        query_(PyDict_Check(query.ptr()) ? api::Query(vector_.view()) : text_of(query, "a query")) {}
+
+  const api::Query& get() const { return query_; }
+
+ private:
+  TermVector vector_;
+  api::Query query_;
+};
+
 /// The results of a query, found by the calling thread.
 Results search(const api::Searcher& searcher, const nb::object& query, std::size_t k, std::string_view algorithm,
                const api::Filter* filter) {
-  const TermVector vector = PyDict_Check(query.ptr()) ? TermVector(query) : TermVector();
-  const api::Query asked = PyDict_Check(query.ptr()) ? api::Query(vector.view()) : text_of(query, "a query");
+  const AskedQuery asked(query);
   const nb::gil_scoped_release without_gil;
   Results results{searcher.index(), {}};
-  const std::vector<api::Hit> hits = searcher.search(asked, k, algorithm, &results.found.statistics, filter);
+  const std::vector<api::Hit> hits = searcher.search(asked.get(), k, algorithm, &results.found.statistics, filter);
   results.found.offsets = {0, hits.size()};
   results.found.docids.reserve(hits.size());
   results.found.scores.reserve(hits.size());
@@ -66,6 +80,14 @@ Results search(const api::Searcher& searcher, const nb::object& query, std::size
     results.found.scores.push_back(hit.score);
   }
   return results;
+}
+
+std::map<std::string, double> terms(const api::Searcher& searcher, const nb::object& query, std::string_view algorithm,
+                                    const api::Filter* filter) {
+  const AskedQuery asked(query);
+  const nb::gil_scoped_release without_gil;
+  const auto found = searcher.terms(asked.get(), algorithm, filter);
+  return {found.begin(), found.end()};
 }
 
 Results batch(const api::Searcher& searcher, const nb::object& queries, std::size_t k, const std::string& algorithm,
@@ -108,11 +130,13 @@ void bind_searcher(nb::module_& module) {
   nb::class_<api::Searcher>(module, "Searcher", "Answers queries over an index in one way. Many threads may search.")
       .def("__init__", &make_searcher, "index"_a, nb::kw_only(), "k1"_a = nb::none(), "b"_a = nb::none(),
            "idf"_a = "lucene", "scores"_a = "exact", "scorer"_a = "bm25", "alpha"_a = nb::none(),
-           "early_termination"_a = true, "query_scale"_a = nb::none(), "device"_a = "cpu", "gpu"_a = 0, "gpus"_a = 1,
-           "strategy"_a = "", "gpu_memory"_a = 0, "plan"_a = std::vector<std::string>(), "threads"_a = 0,
+           "early_termination"_a = true, "query_scale"_a = nb::none(), "expand"_a = "", "device"_a = "cpu", "gpu"_a = 0,
+           "gpus"_a = 1, "strategy"_a = "", "gpu_memory"_a = 0, "plan"_a = std::vector<std::string>(), "threads"_a = 0,
            "memory"_a = 0, "warn"_a = nb::none())
       .def("search", &search, "query"_a, "k"_a = 10, "algorithm"_a = "", "filter"_a = nb::none(),
            "The k best documents for a query, a str or a dict of terms and weights, found by this thread on the CPU.")
+      .def("terms", &terms, "query"_a, "algorithm"_a = "", "filter"_a = nb::none(),
+           "The terms and weights of a query as they are searched for: expanded, if the searcher does that.")
       .def("batch", &batch, "queries"_a, "k"_a = 10, "algorithm"_a = "", "threads"_a = 0, "progress"_a = nb::none(),
            "filter"_a = nb::none(), "The results of many queries, on the searcher's device. Ctrl-C stops it.");
   nb::class_<api::Intersector>(module, "Intersector", "Finds all documents with all terms. Many threads may use it.")
