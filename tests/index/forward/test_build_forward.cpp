@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "quern/formats/forward_file.hpp"
+#include "quern/search/expansion.hpp"
 #include "quern/text/analyzer.hpp"
 #include "quern/text/url.hpp"
 
@@ -139,6 +141,8 @@ TEST_CASE("damage in a forward file is found, and reading stays in bounds for an
   const IndexedSite site = index_site(pipeline, collection, pipeline.order(collection));
   const IndexReader index = Pipeline::open_index(site.index);
   const Sections sound = sections_of(open_forward(site.forward).container());
+  const QueryEngine engine(index, {});
+  const std::array<const QueryEngine*, 1> engines = {&engine};
   RandomBits random(77);
   std::size_t found = 0;
   constexpr int rounds = 400;
@@ -153,6 +157,11 @@ TEST_CASE("damage in a forward file is found, and reading stays in bounds for an
       for (docid_t docid = 0; docid < forward.num_documents(); ++docid) {
         try {
           for_each_token(forward, index, docid, [](DocumentStream, std::string_view) {});
+          for (const char* model : {"rm3:df=1", "bo1"}) {
+            const std::array<ScoredDocument, 1> documents = {{{docid, 1.0F}}};
+            const QueryExpander expander(read_expansion(model), engines, {&forward, 1});
+            for (const QueryTerm& term : expander.expand({}, documents)) REQUIRE(std::isfinite(term.weight));
+          }
         } catch (const CorruptFile&) {
         }
       }
