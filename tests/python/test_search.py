@@ -24,6 +24,19 @@ def test_runs_are_the_command_lines_byte_by_byte(sample, sample_path, topics, co
     assert len(found) == len(expected.splitlines())
 
 
+def test_the_searchers_used_last_are_kept(sample_path):
+    ix = quern.open(sample_path)
+    first = ix.searcher(k1=1.0)
+    for k1 in (1.1, 1.2, 1.3):
+        ix.searcher(k1=k1)
+    assert ix.searcher(k1=1.0) is first and len(ix._searchers) == 4
+    ix.searcher(k1=1.4)
+    assert ix.searcher(k1=1.0) is first and len(ix._searchers) == 4
+    for k1 in (1.1, 1.2, 1.3, 1.4):
+        ix.searcher(k1=k1)
+    assert ix.searcher(k1=1.0) is not first and len(ix._searchers) == 4
+
+
 def test_expanded_queries(sample, topics, tmp_path):
     for text in topics.values():
         weights = sample.expand(text, "rm3:documents=5", k1=0.9)

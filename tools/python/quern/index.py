@@ -5,6 +5,7 @@ import operator
 import os
 import re
 import threading
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any, Self
@@ -17,6 +18,16 @@ from .results import Results
 from .sizes import size_bytes
 from .tuning import Tuning
 from .types import Path, Progress, Size
+
+
+#: Searchers of other options than the last ones used are closed, with their tables and GPU memory; rerankers, too.
+_MAX_OPEN = 4
+
+
+def _make_room(opened):
+    """Drops the least recently used of searchers or rerankers, so that another one may be opened."""
+    while len(opened) >= _MAX_OPEN:
+        opened.popitem(last=False)
 
 
 def _version_of(path):
@@ -73,8 +84,8 @@ class Index(_quern.Index):
     def __init__(self, *paths: Path) -> None:
         super().__init__([os.fspath(path) for path in paths])
         self._paths = [os.path.abspath(path) for path in paths]
-        self._searchers = {}
-        self._rerankers = {}
+        self._searchers = OrderedDict()
+        self._rerankers = OrderedDict()
         self._lock = threading.Lock()
         self._searcher = None
 
@@ -88,7 +99,8 @@ class Index(_quern.Index):
         self.check(_progress(progress), threads or 0, size_bytes(memory))
 
     def searcher(self, **options: Any) -> _quern.Searcher:
-        """The searcher with these options. Opened once and kept: GPUs keep the index, and tables are computed once.
+        """The searcher with these options. Opened once and kept: GPUs keep the index, and tables are computed once. Of several
+        sets of options, the four used last are kept.
 
         k1, b, idf ("lucene", "robertson"), scores ("exact", "quantized"), scorer ("bm25", "bm25+pagerank"), alpha,
         early_termination: how documents are scored. None: the index's setting. query_scale: with given weights, a factor
@@ -113,15 +125,17 @@ class Index(_quern.Index):
         key = (kind, *sorted(options.items()))
         with self._lock:
             if key not in self._searchers:
+                _make_room(self._searchers)
                 try:
                     self._searchers[key] = kind(self, **options)
                 except TypeError as error:
                     raise wrong_argument(error, options) from None
+            self._searchers.move_to_end(key)
             return self._searchers[key]
 
     def reranker(self, model: Path, *, features: str = "all", **options: Any) -> _quern.Reranker:
         """The reranker that quern.rerank() uses. Opened once and kept until the model file changes: GPUs keep model and
-        documents.
+        documents. The four used last are kept.
 
         model, features: as for quern.rerank(). options: features_from, device, gpu, gpu_memory, and threads, the number
         that rerank at a time.
@@ -134,7 +148,10 @@ class Index(_quern.Index):
         version = _version_of(path)
         with self._lock:
             if key not in self._rerankers or self._rerankers[key][0] != version:
+                self._rerankers.pop(key, None)
+                _make_room(self._rerankers)
                 self._rerankers[key] = (version, _quern.Reranker(self, path, features, **options))
+            self._rerankers.move_to_end(key)
             return self._rerankers[key][1]
 
     def filter(self, passing: Any, *, threads: int | None = None) -> _quern.Filter:
