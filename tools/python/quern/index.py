@@ -344,7 +344,7 @@ def _numbers(name, values):
 def _progress(progress):
     """A function of (stage, done, total, unit), or None. True shows progress on standard error."""
     if progress is True:
-        from .progress import show
+        from .progress import shown
 
-        return show
+        return shown()
     return progress or None
