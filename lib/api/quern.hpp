@@ -8,5 +8,6 @@
 #include "quern/api/index_builder.hpp"
 #include "quern/api/searcher.hpp"
 #include "quern/api/second_stage.hpp"
+#include "quern/api/stored.hpp"
 #include "quern/api/tuning.hpp"
 #include "quern/api/work.hpp"

@@ -123,3 +123,34 @@ def test_parameters_are_set_and_searched(index, queries, topics):
         assert row.map == pytest.approx(expected[0], abs=1e-9)
     best = pt.GridSearch(retriever, {retriever: grid}, queries, qrels, "map", verbose=False)
     assert best.get_parameter("k1") == tuned.best["k1"] and best.get_parameter("b") == tuned.best["b"]
+
+
+def test_stored_fields_are_loaded(tmp_path):
+    documents = [
+        {"docno": "D1", "title": "Mills", "text": "A mill.\nA wheel.", "url": "http://a/", "lang": "en", "year": 1900},
+        {"docno": "D2", "text": "A mill and a mill", "lang": None, "year": 1901.5},
+    ]
+    index = QuernIndex(tmp_path / "ix", store_text=True, keep_fields=["lang", "year"]).index(documents)
+    retriever = index.bm25()
+    found = (retriever >> retriever.text_loader()).search("mill").set_index("docno")
+    assert list(found.columns[-5:]) == ["text", "title", "url", "lang", "year"]
+    for document in documents:
+        row = found.loc[document["docno"]]
+        assert " ".join(row["text"].split()) == " ".join(document["text"].split())
+        assert row["title"] == document.get("title", "") and row["url"] == document.get("url", "")
+        assert row["year"] == document["year"]
+    assert found["lang"]["D1"] == "en" and pandas.isna(found["lang"]["D2"])
+    assert list(index.text_loader("year").transform(pandas.DataFrame({"docno": ["D2", "D1"]}))["year"]) == [1901.5, 1900]
+    by_function = (retriever >> pt.text.get_text(index, ["text", "lang"])).search("mill")
+    assert list(by_function.columns[-2:]) == ["text", "lang"]
+    with pytest.raises(ValueError, match="D3"):
+        index.text_loader().transform(pandas.DataFrame({"docno": ["D3"]}))
+    with pytest.raises(quern.InvalidArgument, match="keeps no field 'author'; it keeps lang, year"):
+        (retriever >> index.text_loader("author")).search("mill")
+
+
+def test_fields_without_texts_are_loaded(tmp_path):
+    index = QuernIndex(tmp_path / "ix").index([{"docno": "D1", "title": "Mills", "text": "a mill"}])
+    assert list((index.bm25() >> index.text_loader()).search("mill").columns[-2:]) == ["title", "url"]
+    with pytest.raises(quern.InvalidArgument, match="store_text"):
+        (index.bm25() >> index.text_loader("text")).search("mill")

@@ -1,5 +1,6 @@
 """Searching: the results are the command line's."""
 import concurrent.futures
+import json
 import os
 import pickle
 import signal
@@ -324,3 +325,21 @@ def test_a_filter_may_be_a_dict(tmp_path):
     for wrong in ("docno=0 or docno", "", 7):
         with pytest.raises(ValueError, match="must be the name of a field"):
             ix.search("mill", filter={wrong: "1"})
+
+
+def test_snippets_are_the_command_lines(sample, sample_path, topics, command_line, tmp_path):
+    found = sample.batch(topics, 5)
+    queries = tmp_path / "queries.tsv"
+    queries.write_text("".join(f"{qid}\t{text}\n" for qid, text in topics.items()))
+    lines = command_line("query", sample_path, "-q", queries, "-k", 5, "--output-format", "json", "--fields", "text").splitlines()
+    expected = [result["text"]["snippet"] for line in lines for result in json.loads(line)["results"]]
+    assert len(expected) == len(found) > 5 and found.snippets() == expected
+    assert sample.search("zzzz").snippets() == []
+    with pytest.raises(TypeError, match="queries that are texts"):
+        sample.search({"mill": 1.0}).snippets()
+
+
+def test_snippets_need_texts(tmp_path):
+    quern.index(["a mill"], tmp_path / "ix")
+    with pytest.raises(quern.InvalidArgument, match="store_text"):
+        quern.open(tmp_path / "ix").search("mill").snippets()

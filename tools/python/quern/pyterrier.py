@@ -74,6 +74,14 @@ class QuernIndex(pt.Artifact, pt.Indexer):
         """A transformer that adds a column `features` to results: a numpy array for each. Needs forward=True."""
         return QuernFeatures(self, selection)
 
+    def text_loader(self, fields="*", *, verbose=False):
+        """A transformer that adds stored fields of the documents as columns.
+
+        fields: a name or a list of names: text (the body, with store_text=True), title, url, and those of keep_fields; "*":
+        all that the index has. verbose: has no effect; PyTerrier passes it.
+        """
+        return QuernTextLoader(self, fields)
+
     def reranker(self, model, *, features="all", **options):
         """A transformer that rescores results with a learned model. Needs forward=True.
 
@@ -132,6 +140,10 @@ class QuernRetriever(pt.Transformer):
         rows = rows.reset_index(drop=True)
         return rows.assign(docno=found.docnos(), docid=found.docid, rank=found.rank, score=found.score.astype("float64"))
 
+    def text_loader(self, fields="*", *, verbose=False):
+        """As QuernIndex.text_loader()."""
+        return self.index.text_loader(fields, verbose=verbose)
+
     def _search(self, qids, texts):
         return self.index.quern.batch(
             list(zip(qids, texts)), self.num_results, algorithm=self.algorithm, **self.options
@@ -142,6 +154,44 @@ class QuernRetriever(pt.Transformer):
         return f"QuernRetriever({self.index!r}, num_results={self.num_results}{options})"
 
 
+def _docids(index, docnos):
+    """The docIDs of documents."""
+    docids = [index.quern.find(docno) for docno in docnos]
+    if None in docids:
+        raise ValueError(f"{index.path} has no document {docnos[docids.index(None)]!r}")
+    return docids
+
+
+class QuernTextLoader(pt.Transformer):
+    """Adds stored fields of documents."""
+
+    def __init__(self, index, fields):
+        self.index = index
+        self.fields = fields
+
+    def transform(self, inp):
+        pt.validate.columns(inp, includes=["docno"])
+        docids = _docids(self.index, inp["docno"].tolist())
+        return inp.assign(**{name: self._values(name, docids) for name in self._names()})
+
+    def _names(self):
+        if self.fields != "*":
+            return [self.fields] if isinstance(self.fields, str) else list(self.fields)
+        ix = self.index.quern
+        return [*(["text"] if ix.stats.has_texts else []), "title", "url", *ix.kept_fields()]
+
+    def _values(self, name, docids):
+        ix = self.index.quern
+        if name == "text":
+            return [ix.text(docid).partition("\n")[2] for docid in docids]  # after the line of the title
+        if name in ("title", "url"):
+            return [ix.document(docid)[name] for docid in docids]
+        return ix.kept_values(name, docids)
+
+    def __repr__(self):
+        return f"{self.index!r}.text_loader({self.fields!r})"
+
+
 class _OfResults(pt.Transformer):
     """Base class of transformers of query results."""
 
@@ -149,9 +199,7 @@ class _OfResults(pt.Transformer):
         """The rows, grouped by query, and their Results."""
         rows = inp.reset_index(drop=True)
         rows = rows.iloc[rows.groupby("qid", sort=False).ngroup().argsort(kind="stable")].reset_index(drop=True)
-        docids = [self.index.quern.find(docno) for docno in rows["docno"]]
-        if None in docids:
-            raise ValueError(f"{self.index.path} has no document {rows['docno'].iloc[docids.index(None)]!r}")
+        docids = _docids(self.index, rows["docno"].tolist())
         first = rows.groupby("qid", sort=False).head(1)
         counts = rows.groupby("qid", sort=False).size()
         scores = rows["score"].tolist() if "score" in rows else [0.0] * len(rows)

@@ -75,6 +75,20 @@ class Results:
         """The documents' docnos: a list of str of the same length as docid."""
         return self._found.docnos()
 
+    def snippets(self) -> list[str]:
+        """For each result the passage of its text that best shows why the query matches, on one line, as `quern query
+        --fields text` shows it: a list of str of the same length as docid.
+
+        Needs an index built with store_text=True, and queries that are texts.
+        """
+        offsets = self.offsets.tolist()
+        found = []
+        for text, begin, end in zip(self._texts, offsets, offsets[1:]):
+            if not isinstance(text, str):
+                raise TypeError("snippets() needs queries that are texts, not dicts of terms")
+            found += self._index.snippets(text, self.docid[begin:end].tolist())
+        return found
+
     def to_frame(self) -> "pandas.DataFrame":
         """A pandas.DataFrame with the columns qid, docno, score, rank (from 0), docid and query (the text)."""
         try:

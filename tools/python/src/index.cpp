@@ -1,3 +1,5 @@
+#include <nanobind/stl/variant.h>
+
 #include "bindings.hpp"
 
 namespace nb = nanobind;
@@ -46,6 +48,18 @@ nb::dict document_of(const api::Index& index, std::uint32_t docid) {
                  Field{"length", &D::length});
 }
 
+std::vector<std::string> snippets_of(const api::Index& index, std::string_view query,
+                                     const std::vector<std::uint32_t>& docids) {
+  const nb::gil_scoped_release without_gil;
+  return api::snippets(index, query, docids);
+}
+
+std::vector<api::StoredValue> kept_values_of(const api::Index& index, std::string_view field,
+                                             const std::vector<std::uint32_t>& docids) {
+  const nb::gil_scoped_release without_gil;
+  return api::kept_values(index, field, docids);
+}
+
 }  // namespace
 
 void bind_index(nb::module_& module) {
@@ -86,6 +100,13 @@ void bind_index(nb::module_& module) {
       .def("text", &api::Index::text, "docid"_a,
            "The text of a document, if the index was built with store_text: a line for the title, which may be empty, "
            "and one for each phrase of the body.")
+      .def("snippets", &snippets_of, "query"_a, "docids"_a,
+           "For each document the passage of its stored text that best shows why the query matches, as quern query "
+           "shows it: a list of str. Needs store_text.")
+      .def("kept_fields", &api::kept_fields, "The names of the fields that keep_fields stored: a list of str.")
+      .def("kept_values", &kept_values_of, "field"_a, "docids"_a,
+           "For each document its value of a kept field: a list of str, float and bool; None for a document without "
+           "one.")
       .def("find", &api::Index::find, "docno"_a, "The docID of a docno; None if there is none.")
       .def(
           "check",
