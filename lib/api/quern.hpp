@@ -4,6 +4,7 @@
 #include "quern/api/cache_plan.hpp"
 #include "quern/api/error.hpp"
 #include "quern/api/evaluation.hpp"
+#include "quern/api/fusion.hpp"
 #include "quern/api/index.hpp"
 #include "quern/api/index_builder.hpp"
 #include "quern/api/searcher.hpp"

@@ -28,7 +28,7 @@ from .errors import (
 )
 from .index import Index
 from .results import Results
-from .stages import compare, evaluate, feature_names, features, plan, rerank
+from .stages import compare, evaluate, feature_names, features, fuse, plan, rerank
 from .tuning import Tuning
 
 __version__ = _version()
@@ -50,6 +50,7 @@ __all__ = [
     "evaluate",
     "feature_names",
     "features",
+    "fuse",
     "index",
     "open",
     "plan",

@@ -69,7 +69,7 @@ _KINDS = {"int": numbers.Integral, "float": numbers.Real, "str": str, "bool": bo
 
 def wrong_argument(error, arguments):
     """A TypeError that names the argument, for one of the native module, which lists all parameters; else `error` itself."""
-    parameters = dict(re.findall(r"(\w+): (\w+)", (re.search(r"\(self, (.*)\) -> ", str(error)) or [""])[0]))
+    parameters = dict(re.findall(r"(\w+): (\w+)", (re.search(r"\((?:self, )?(.*)\) -> ", str(error)) or [""])[0]))
     if not parameters:
         return error
     for name, value in arguments.items():

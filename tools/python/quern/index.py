@@ -280,7 +280,7 @@ class Index(_quern.Index):
         """
         qids, texts = texts_of(queries)
         chosen = _quern.TuningOptions()
-        values = {name: _numbers(name, given) for name, given in (("k1", k1), ("b", b), ("alpha", alpha)) if given is not None}
+        values = {name: _values_to_try(name, given) for name, given in (("k1", k1), ("b", b), ("alpha", alpha)) if given is not None}
         starts = {f"start_{name}": value for name, value in (start or {}).items()}
         settings = {"measure": measure, "folds": folds, "by_coordinates": by_coordinates, "k": k}
         for name, value in {**settings, **values, **starts, **options, "idf": idf, "scorer": scorer}.items():
@@ -331,11 +331,16 @@ class Index(_quern.Index):
 
 
 def _numbers(name, values):
-    """A parameter's values to try."""
+    """An option's numbers."""
     try:
-        numbers = [float(value) for value in values]
+        return [float(value) for value in values]
     except (TypeError, ValueError):
         raise TypeError(f"{name} must be a list of numbers, not {values!r:.80}") from None
+
+
+def _values_to_try(name, values):
+    """A parameter's values."""
+    numbers = _numbers(name, values)
     if not numbers:
         raise ValueError(f"{name} has no value to try; None means the index's")
     return numbers

@@ -4,6 +4,8 @@ import contextlib
 import os
 import tempfile
 
+from .frames import rows_of
+
 
 @contextlib.contextmanager
 def judgements_file(qrels):
@@ -34,10 +36,4 @@ def _rows(qrels):
         return ((qid, docno, grade) for qid, judged in qrels.items() for docno, grade in judged.items())
     if not hasattr(qrels, "columns"):
         raise TypeError(f"qrels must be a path, a dict {{qid: {{docno: grade}}}} or a DataFrame, not {type(qrels).__name__}")
-    columns = []
-    for names in (("qid", "query_id"), ("docno", "doc_id"), ("label", "relevance")):
-        found = [name for name in names if name in qrels.columns]
-        if not found:
-            raise ValueError(f"qrels has no column {' or '.join(names)}; its columns: {', '.join(map(str, qrels.columns))}")
-        columns.append(qrels[found[0]])
-    return zip(*columns)
+    return rows_of(qrels, "qrels", ("qid", "query_id"), ("docno", "doc_id"), ("label", "relevance"))

@@ -1,4 +1,4 @@
-"""The second stage, cache plans and evaluation."""
+"""The second stage, fusion, cache plans and evaluation."""
 
 import os
 from collections.abc import Iterable
@@ -8,10 +8,12 @@ from typing import Any
 import numpy
 
 from . import _quern
-from .index import Index, _progress
+from .errors import wrong_argument
+from .index import Index, _numbers, _progress
 from .judgements import judgements_file
 from .queries import texts_of
 from .results import Results
+from .runs import Run, run_files, scores_of
 from .sizes import size_bytes
 from .types import Path, Progress, Size
 
@@ -101,6 +103,38 @@ def plan(
         progress=_progress(progress),
     )
     return SimpleNamespace(**report)
+
+
+def fuse(
+    runs: Iterable[Run],
+    k: int = 1000,
+    *,
+    method: str = "rrf",
+    weights: Iterable[float] = (),
+    normalize: str | None = None,
+    rrf_k: float | None = None,
+    threads: int | None = None,
+    memory: Size = None,
+) -> dict[str, dict[str, float]]:
+    """Combines two runs or more of the same queries, with the scores and the order of `quern fuse`.
+
+    runs: each a Results, a dict {qid: {docno: score}}, a pandas.DataFrame with qid (or query_id), docno (or doc_id) and
+    score, or the path of a TREC run, with "rrf" also of MS MARCO. Results count with the scores that to_trec() writes;
+    documents of equal scores are ranked by decreasing docno, as for evaluate().
+    method: "rrf" (reciprocal rank fusion: the sum of 1 / (rrf_k + rank), where rrf_k is 60 unless given), "combsum" (the sum
+    of the scores) or "combmnz" (that times the number of runs that have the document).
+    weights: of each run; none: 1.
+    normalize: how "combsum" and "combmnz" take the scores of a query in a run: "min-max" (from 0 to 1, the default) or "none".
+    k: results per query.
+
+    Returns {qid: {docno: score}}, best first, with scores of float64. Raises InvalidArgument, CorruptFile and FileError.
+    """
+    options = {"method": method, "weights": _numbers("weights", weights), "normalize": normalize, "rrf_k": rrf_k, "k": k}
+    with run_files(runs) as paths:
+        try:
+            return scores_of(_quern.fuse(paths, **options, threads=threads or 0, memory=size_bytes(memory)))
+        except TypeError as error:
+            raise wrong_argument(error, options) from None
 
 
 def compare(

@@ -64,6 +64,20 @@ nb::dict compare(const std::vector<std::string>& runs, const std::string& qrels,
   return out;
 }
 
+/// The new run's text.
+std::string fuse(const std::vector<std::string>& paths, const std::string& method, const std::vector<double>& weights,
+                 const std::optional<std::string>& normalize, const std::optional<double>& rrf_k, std::uint64_t k,
+                 unsigned threads, std::uint64_t memory) {
+  const api::FusionOptions options{method, normalize, rrf_k, weights, k};
+  InterruptibleWork work({threads, memory, nb::none(), nb::none()});
+  return work.finish([&] {
+    std::string run;
+    api::fuse(
+        paths, options, [&](std::string_view text) { run += text; }, work.work());
+    return run;
+  });
+}
+
 nb::dict plan(const api::Index& index, const nb::list& queries, const std::string& path, std::uint64_t budget_bytes,
               double budget_share, const std::string& policy, double max_admission, std::size_t k, bool quantized,
               bool overwrite, unsigned threads, std::uint64_t memory, const nb::object& progress) {
@@ -149,6 +163,8 @@ void bind_tools(nb::module_& module) {
   module.def("policies", &api::policies);
   module.def("evaluate", &evaluate, "run"_a, "qrels"_a, "measures"_a);
   module.def("compare", &compare, "runs"_a, "qrels"_a, "measures"_a, "complete"_a, "samples"_a, "seed"_a);
+  module.def("fuse", &fuse, "paths"_a, "method"_a, "weights"_a, "normalize"_a, "rrf_k"_a, "k"_a, "threads"_a,
+             "memory"_a);
   module.def("plan", &plan, "index"_a, "queries"_a, "path"_a, nb::kw_only(), "budget_bytes"_a = 0,
              "budget_share"_a = 0.0, "policy"_a = "", "max_admission"_a = 1.0, "k"_a = 10, "quantized"_a = false,
              "overwrite"_a = false, "threads"_a = 0, "memory"_a = 0, "progress"_a = nb::none());

@@ -1,0 +1,66 @@
+"""Runs in the forms that callers pass."""
+
+import contextlib
+import math
+import os
+import pathlib
+import string
+import tempfile
+from typing import Any, TypeAlias
+
+from .frames import rows_of
+from .results import Results
+from .types import Path
+
+#: The path of a file; Results; a dict {qid: {docno: score}}; or a pandas.DataFrame with qid (or query_id), docno (or
+#: doc_id) and score.
+Run: TypeAlias = Path | Results | dict[str, dict[str, float]] | Any
+
+
+@contextlib.contextmanager
+def run_files(runs):
+    """The paths of files of runs, as long as the context lasts."""
+    if isinstance(runs, (str, os.PathLike, dict, Results)) or hasattr(runs, "columns"):
+        raise TypeError(f"runs must be a list of runs, not {type(runs).__name__}")
+    with tempfile.TemporaryDirectory(prefix="quern-") as folder:
+        yield [_file_of(run, pathlib.Path(folder) / f"run-{number}") for number, run in enumerate(runs, 1)]
+
+
+def scores_of(text):
+    """The scores of a TREC run: {qid: {docno: score}}, in the order of the lines."""
+    run = {}
+    for line in text.split("\n")[:-1]:
+        qid, _, docno, _, score, _ = line.split(" ")
+        run.setdefault(qid, {})[docno] = float(score)
+    return run
+
+
+def _file_of(run, path):
+    if isinstance(run, (str, os.PathLike)):
+        return os.fspath(run)
+    text = run.to_trec() if isinstance(run, Results) else "".join(map(_line, _rows(run)))
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def _line(row):
+    """A line of a run. Its rank is not read."""
+    qid, docno, score = row
+    qid, docno, score = str(qid), str(docno), float(score)
+    for name in (qid, docno):
+        if not name or any(space in name for space in string.whitespace):
+            raise ValueError(f"a run's qids and docnos must be words without white space, not {name!r:.80}")
+    if math.isnan(score):
+        raise ValueError(f"the score of document {docno} for query {qid} is not a number")
+    return f"{qid} Q0 {docno} 1 {score!r} run\n"
+
+
+def _rows(run):
+    """(qid, docno, score) of each result."""
+    if isinstance(run, dict):
+        return ((qid, docno, score) for qid, found in run.items() for docno, score in found.items())
+    if not hasattr(run, "columns"):
+        raise TypeError(
+            f"a run must be a path, Results, a dict {{qid: {{docno: score}}}} or a DataFrame, not {type(run).__name__}"
+        )
+    return rows_of(run, "a run", ("qid", "query_id"), ("docno", "doc_id"), ("score",))
