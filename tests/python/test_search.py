@@ -343,3 +343,16 @@ def test_snippets_need_texts(tmp_path):
     quern.index(["a mill"], tmp_path / "ix")
     with pytest.raises(quern.InvalidArgument, match="store_text"):
         quern.open(tmp_path / "ix").search("mill").snippets()
+
+
+def test_shards_have_the_snippets_and_kept_values_of_the_whole(command_line, tmp_path):
+    documents = [{"id": f"d{i}", "contents": f"Title\nwater mill {i} turns", "year": i} for i in range(30)]
+    quern.index(documents, tmp_path / "ix", store_text=True, keep_fields=["year"])
+    for shard in ("1", "2"):
+        command_line("cut", tmp_path / "ix", "--shard", f"{shard}/2", "-o", tmp_path / shard)
+    whole, shards = quern.open(tmp_path / "ix"), quern.open(tmp_path / "1", tmp_path / "2")
+    found, in_shards = whole.search("mill 7 20", k=12), shards.search("mill 7 20", k=12)
+    assert found.snippets() == in_shards.snippets() and found.snippets()[0] == "Title water mill 7 turns"
+    assert whole.kept_fields() == shards.kept_fields() == ["year"]
+    assert whole.kept_values("year", found.docid) == shards.kept_values("year", in_shards.docid)
+    assert whole.kept_values("year", found.docid)[:2] == [7, 20]
