@@ -15,4 +15,15 @@ inline void check_environment(const nlohmann::json& environment, const char* com
   CHECK(environment["load_average"].size() == 3);
 }
 
+/// The sample, indexed with two codecs.
+struct SampleIndexes {
+  TemporaryFolder folder;
+  std::string newpfd = folder.path("newpfd"), rice = folder.path("rice");
+
+  SampleIndexes() {
+    for (const auto& [path, codec] : {std::pair(newpfd, "newpfd"), std::pair(rice, "rice")})
+      REQUIRE(run_quern({"index", sample_folder + "/corpus", "-o", path, "--codec", codec}).exit_status == 0);
+  }
+};
+
 }  // namespace quern::testing
