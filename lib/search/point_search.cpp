@@ -161,7 +161,8 @@ class PointUnion {
   }
 
   /// An upper bound of the impacts of a list for a point. An impact is 1 / (1 + K / f): its maximum with the index's k1
-  /// and b gives the least K / f, and with others that is at most so many times less.
+  /// and b gives the least K / f. With other values,
+  /// K / f is at least that times the point's least ratio.
   double impact_bound(const PostingList& list, std::size_t point) const {
     if (list.is_short() || !(list.max_impact > 0)) return 1;
     const double least = std::max(0.0, 1 / static_cast<double>(list.max_impact) - 1);
@@ -260,7 +261,7 @@ class PointUnion {
   std::vector<PointValues> weights_, bounds_;
   std::vector<PointValues> rests_;  ///< upper bounds of what list i and those after it add
   PointValues to_reach_;            ///< scores to reach, lowered by the slack of bounds
-  std::size_t essential_ = 0;       ///< a result is in one of so many lists
+  std::size_t essential_ = 0;       ///< a result is in one of the lists before this one
   std::size_t masked_ = 0;          ///< of these, the lists that passes() looks at
   bool look_at_all_ = false;
   std::array<Passes, std::size_t{1} << max_masked> passing_ = {};

@@ -36,7 +36,7 @@ class TopicJoin {
 
   JudgedTopics finish(const std::string& qrels_name) {
     end_query();
-    if (topics_.empty()) throw InvalidArgument("there are no topics; name a file of queries");
+    if (topics_.empty()) throw InvalidArgument("no topics were given; name a file of queries");
     if (first_qid_.empty())
       throw InvalidArgument("{} has no judgements; name the judgements of the topics", qrels_name);
     if (joined_.unjudged == topics_.size())

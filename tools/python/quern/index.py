@@ -273,7 +273,7 @@ class Index(_quern.Index):
         b is 0.1, 0.3, ... 0.9. alpha is that of scorer="bm25+pagerank".
         by_coordinates: tries the values of one parameter after the other, from start on, such as {"k1": 0.9} (default: the
         index's parameters), until none is better.
-        folds: choose parameters for each of so many parts of the queries on the others; 0: not.
+        folds: number of parts of the queries; parameters for each are chosen on the others. 0: no cross-validation.
         k: results per query. options: relevance_level, depth, complete and trec_eval, as for `quern eval`.
 
         The values equal those of batch(queries, k, k1=..., b=...).evaluate(qrels). Runs without the GIL, and Ctrl-C stops it.
