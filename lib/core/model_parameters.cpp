@@ -39,6 +39,7 @@ void read_parameters(std::string_view text, std::string_view what, std::span<con
   const std::string_view name = model_name(text);
   if (name.size() == text.size()) return;
   std::string_view left = text.substr(name.size() + 1);
+  std::vector<std::string_view> names;
   for (bool more = true; more;) {
     const std::size_t comma = left.find(',');
     const std::string_view setting = left.substr(0, comma);
@@ -52,7 +53,10 @@ void read_parameters(std::string_view text, std::string_view what, std::span<con
     if (equals == setting.npos || digits == end || read.ec != std::errc() || read.ptr != end)
       throw InvalidArgument("'{}' is not a parameter and its value; write for example {}", setting,
                             model_text(name, parameters, values));
-    set_parameter(setting.substr(0, equals), value, what, parameters, values);
+    names.push_back(setting.substr(0, equals));
+    if (std::count(names.begin(), names.end(), names.back()) > 1)
+      throw InvalidArgument("{} of {} is given twice", names.back(), what);
+    set_parameter(names.back(), value, what, parameters, values);
   }
 }
 

@@ -16,7 +16,7 @@ struct ModelParameter {
 /// The model's name in such a text.
 inline std::string_view model_name(std::string_view text) { return text.substr(0, text.find(':')); }
 /// Sets `values` to the parameters' values in a text, or to their usual ones. Messages call the model `what`. Throws
-/// InvalidArgument for a parameter that the model lacks, and a value out of range.
+/// InvalidArgument for a parameter that the model lacks or that is given twice, and a value out of range.
 void read_parameters(std::string_view text, std::string_view what, std::span<const ModelParameter> parameters,
                      std::span<double> values);
 /// Sets one of them. Throws likewise.

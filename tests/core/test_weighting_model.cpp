@@ -53,6 +53,7 @@ TEST_CASE("wrong texts of weighting models are refused with what is wrong", "[co
   CHECK_THAT(message_of("lm"), Contains("unknown weighting model 'lm': use one of qld, qljm, pl2, dph, tfidf, bm25"));
   CHECK_THAT(message_of(""), Contains("unknown weighting model ''"));
   CHECK_THAT(message_of("qld:c=1"), Contains("has no parameter 'c': use mu"));
+  CHECK_THAT(message_of("qld:mu=5,mu=6"), Contains("mu of the weighting model qld is given twice"));
   CHECK_THAT(message_of("dph:c=1"), Contains("has no parameters; omit 'c'"));
   CHECK_THAT(message_of("qld:mu=0"), Contains("mu of the weighting model qld must be from 0.001 to"));
   CHECK_THAT(message_of("bm25:b=1.5"), Contains("b of the weighting model bm25 must be from 0 to 1"));
