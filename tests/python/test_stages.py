@@ -1,4 +1,5 @@
 """The second stage, evaluation and plans."""
+import importlib.util
 import json
 import os
 import signal
@@ -84,6 +85,32 @@ def test_measures_are_the_command_lines(sample, sample_path, topics, command_lin
     assert sum(query["map"] for query in by_query.values()) / len(by_query) == pytest.approx(measures["map"])
     with pytest.raises(quern.InvalidArgument):
         found.evaluate(SAMPLE / "qrels.txt", ["nothing"])
+
+
+def forms_of(found):
+    """Results as a text, a dict and, where pandas is, a frame."""
+    by_query = {qid: dict(found[qid]) for qid in found.qids}
+    return [found.to_trec(), by_query] + ([found.to_frame()] if importlib.util.find_spec("pandas") else [])
+
+
+def test_runs_of_all_forms_are_evaluated_and_compared(sample, topics):
+    first, second = sample.batch(topics, 50), sample.batch(topics, 50, k1=2.0, b=0.1)
+    expected = quern.evaluate(first, SAMPLE / "qrels.txt")
+    assert expected["all"] == first.evaluate(SAMPLE / "qrels.txt") and len(expected["by_query"]) > 5
+    compared = quern.compare([first, second], SAMPLE / "qrels.txt", ["map"])
+    assert compared["map"]["others"][0]["difference"] != 0
+    for form, other in zip(forms_of(first), forms_of(second)):
+        assert quern.evaluate(form, SAMPLE / "qrels.txt") == expected
+        assert quern.compare([first, other], SAMPLE / "qrels.txt", ["map"]) == compared
+        assert quern.compare([form, second], SAMPLE / "qrels.txt", ["map"]) == compared
+    for wrong in (7, SAMPLE / "a.run", [first]):
+        with pytest.raises(TypeError, match="a run must be a str, Results"):
+            quern.evaluate(wrong, SAMPLE / "qrels.txt")
+    with pytest.raises(ValueError, match="white space, not 'A B'"):
+        quern.evaluate({"1": {"A B": 1.0}}, SAMPLE / "qrels.txt")
+    for one in (first, first.to_trec(), {"1": {"A": 1.0}}):
+        with pytest.raises(TypeError, match="runs must be a list of runs, not"):
+            quern.compare(one, SAMPLE / "qrels.txt")
 
 
 def test_comparisons_are_the_command_lines(sample, topics, command_line, tmp_path):

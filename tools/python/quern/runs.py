@@ -20,10 +20,19 @@ Run: TypeAlias = Path | Results | dict[str, dict[str, float]] | Any
 @contextlib.contextmanager
 def run_files(runs):
     """The paths of files of runs, as long as the context lasts."""
-    if isinstance(runs, (str, os.PathLike, dict, Results)) or hasattr(runs, "columns"):
-        raise TypeError(f"runs must be a list of runs, not {type(runs).__name__}")
+    runs = _listed(runs)
     with tempfile.TemporaryDirectory(prefix="quern-") as folder:
         yield [_file_of(run, pathlib.Path(folder) / f"run-{number}") for number, run in enumerate(runs, 1)]
+
+
+def run_text(run):
+    """A run as the text of a TREC run; a str is one already."""
+    return run if isinstance(run, str) else _text_of(run)
+
+
+def run_texts(runs):
+    """run_text() of each."""
+    return [run_text(run) for run in _listed(runs)]
 
 
 def scores_of(text):
@@ -35,12 +44,22 @@ def scores_of(text):
     return run
 
 
+def _listed(runs):
+    """A list of runs; a single run is refused."""
+    if isinstance(runs, (str, os.PathLike, dict, Results)) or hasattr(runs, "columns"):
+        raise TypeError(f"runs must be a list of runs, not {type(runs).__name__}")
+    return list(runs)
+
+
 def _file_of(run, path):
     if isinstance(run, (str, os.PathLike)):
         return os.fspath(run)
-    text = run.to_trec() if isinstance(run, Results) else "".join(map(_line, _rows(run)))
-    path.write_text(text, encoding="utf-8")
+    path.write_text(_text_of(run), encoding="utf-8")
     return str(path)
+
+
+def _text_of(run):
+    return run.to_trec() if isinstance(run, Results) else "".join(map(_line, _rows(run)))
 
 
 def _line(row):
@@ -61,6 +80,6 @@ def _rows(run):
         return ((qid, docno, score) for qid, found in run.items() for docno, score in found.items())
     if not hasattr(run, "columns"):
         raise TypeError(
-            f"a run must be a path, Results, a dict {{qid: {{docno: score}}}} or a DataFrame, not {type(run).__name__}"
+            f"a run must be a str, Results, a dict {{qid: {{docno: score}}}} or a DataFrame, not {type(run).__name__}"
         )
     return rows_of(run, "a run", ("qid", "query_id"), ("docno", "doc_id"), ("score",))

@@ -13,7 +13,7 @@ from .index import Index, _numbers, _progress
 from .judgements import judgements_file
 from .queries import texts_of
 from .results import Results
-from .runs import Run, run_files, scores_of
+from .runs import Run, run_files, run_text, run_texts, scores_of
 from .sizes import size_bytes
 from .types import Path, Progress, Size
 
@@ -138,7 +138,7 @@ def fuse(
 
 
 def compare(
-    runs: Iterable[str],
+    runs: Iterable[Run],
     qrels: Any,
     measures: Iterable[str] = (),
     *,
@@ -146,24 +146,25 @@ def compare(
     samples: int = 100_000,
     seed: int = 1,
 ) -> dict[str, Any]:
-    """Compares the first of several TREC runs with each of the others, as `quern eval --compare` does.
+    """Compares the first of several runs with each of the others, as `quern eval --compare` does.
 
-    runs: texts, as returned by Results.to_trec(). qrels: as for evaluate(). measures: names; none: the usual ones.
+    runs: each as for evaluate(). qrels: as for evaluate(). measures: names; none: the usual ones.
     complete: queries without results count as 0. samples, seed: of the randomization test.
     Returns {measure: {"mean": of the first run, "others": a dict for each other run}} with mean, difference, wins, ties,
     losses; t, t_p and holm_t_p of the paired t-test, None with fewer than two queries; randomization_p and
     holm_randomization_p.
     """
     with judgements_file(qrels) as path:
-        return _quern.compare(list(runs), path, list(measures), complete, samples, seed)
+        return _quern.compare(run_texts(runs), path, list(measures), complete, samples, seed)
 
 
-def evaluate(run: str, qrels: Any, measures: Iterable[str] = ()) -> dict[str, Any]:
-    """Evaluates a TREC run with relevance judgements, as `quern eval` and trec_eval do.
+def evaluate(run: Run, qrels: Any, measures: Iterable[str] = ()) -> dict[str, Any]:
+    """Evaluates a run with relevance judgements, as `quern eval` and trec_eval do.
 
-    run: the text of a run, as returned by Results.to_trec(). qrels: the path of a file; a dict {qid: {docno: grade}}; or a
+    run: a Results, a dict {qid: {docno: score}}, a pandas.DataFrame with qid (or query_id), docno (or doc_id) and score, or
+    the text of a TREC run, as returned by Results.to_trec(). qrels: the path of a file; a dict {qid: {docno: grade}}; or a
     pandas.DataFrame with qid (or query_id), docno (or doc_id) and label (or relevance).
     Returns {"all": {measure: value}, "by_query": {qid: {measure: value}}}.
     """
     with judgements_file(qrels) as path:
-        return _quern.evaluate(run, path, list(measures))
+        return _quern.evaluate(run_text(run), path, list(measures))
