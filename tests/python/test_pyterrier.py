@@ -76,6 +76,15 @@ def test_a_learned_model_follows_in_a_pipeline(index, sample_path, queries, comm
     assert with_features["features"].iloc[0].shape == (len(quern.feature_names("body.*")),)
 
 
+@pytest.mark.parametrize("expand", ["rm3", "rm3:documents=5,weight=0.3", "bo1"])
+def test_queries_are_expanded(index, sample_path, queries, command_line, expand):
+    pipeline = index.bm25(num_results=20, expand=expand)
+    expected = command_line("query", sample_path, "-q", SAMPLE / "topics.txt", "-k", 20, "--expand", expand)
+    assert trec(pipeline.transform(queries)) == trec_of(expected)
+    assert trec(pipeline.transform(queries)) != trec(index.bm25(num_results=20).transform(queries))
+    assert trec((pipeline % 5).transform(queries)) == trec(index.bm25(num_results=5, expand=expand).transform(queries))
+
+
 def test_experiments_measure_pipelines(index, queries):
     qrels = pandas.DataFrame(
         [line.split() for line in (SAMPLE / "qrels.txt").read_text().splitlines()],
