@@ -13,10 +13,10 @@
 #include "quern/search/query_stream.hpp"
 
 #include "command.hpp"
-#include "figures.hpp"
 #include "gpu_options.hpp"
 #include "query_options.hpp"
 #include "result_fields.hpp"
+#include "run_statistics.hpp"
 
 namespace quern::tools {
 namespace {
@@ -58,100 +58,6 @@ const RunFormat& output_format(const QueryArguments& arguments) {
   const bool for_people = !arguments.queries.text.empty() && is_on_terminal(arguments);
   return for_people ? run_format_named("text") : all_run_formats().front();
 }
-
-/// The times and counts of a run's queries, for --stats.
-class RunStatistics {
- public:
-  explicit RunStatistics(const std::string& tmp_folder) : times_us_(tmp_folder) {}
-
-  void add(const QueryAnswer& answer) {
-    counts_ += without_repeats(answer.statistics);
-    times_us_.add(answer.time_us);
-  }
-  /// What GPUs did, for each shard, and how queries were shared with the CPU.
-  void add(const QueryBackend& backend) {
-    const std::vector<GpuStatistics> gpus = backend.gpu_statistics();
-    for (const GpuStatistics& gpu : gpus) gpu_ += gpu;
-    shards_.resize(backend.cpu().engines().size());
-    std::copy(gpus.begin(), gpus.end(), shards_.begin());
-    if (backend.hybrid() != nullptr) hybrid_ = *backend.hybrid();
-  }
-
-  /// Writes settings, times, counts, and the work of GPUs if there were any. `reranker`: null if no GPU reranked.
-  /// `seconds` is the time of all queries together.
-  void write(StatisticsFile& file, const QueryArguments& arguments, const QueryEngine& engine,
-             const gpu::GpuReranker* reranker, unsigned threads, double seconds) const {
-    const LatencySummary times = times_us_.summary();
-    const double rate = static_cast<double>(times_us_.count()) / std::max(seconds, 1e-9);
-    Json json = {{"queries", times_us_.count()},
-                 {"algorithm", arguments.algorithm},
-                 {"k", arguments.k},
-                 {"expand", arguments.expand},
-                 {"rerank", arguments.second_stage.wanted() ? arguments.first_k() : 0},
-                 {"scores", name_of_value(scores_names, engine.options().scores)},
-                 {"scorer", name_of_value(scorer_names, engine.options().scorer)},
-                 {"threads", threads}};
-    json.update(times_json(times));
-    json.update({{"queries_per_second", rate},
-                 {"postings", counts_.postings},
-                 {"postings_scored", counts_.postings_scored},
-                 {"blocks", counts_.blocks},
-                 {"blocks_decoded", counts_.blocks_decoded},
-                 {"blocks_skipped", counts_.blocks - counts_.blocks_decoded},
-                 {"early_termination", engine.ends_early()}});
-    json["device"] = hybrid_ ? name_of_value(all_query_devices, QueryDevice::both) : device_name(gpu_.queries > 0);
-    if (hybrid_) json["shared"] = shared_json(*hybrid_);
-    if (gpu_.queries > 0) json["gpu"] = gpu_json(gpu_);
-    if (engine.ends_early()) json.update({{"stopped_early", counts_.stopped_early}, {"depths", depths_json(counts_)}});
-    if (shards_.size() > 1)
-      for (const GpuStatistics& gpu : shards_)
-        json["shards"].push_back(gpu.queries > 0 ? gpu_json(gpu) : Json::object());
-    if (reranker != nullptr) json["rerank_on_gpu"] = api::figures_of(reranker->counts());
-    file.write(json.dump(1));
-    say_summary(arguments.common, times, rate, threads, engine.ends_early());
-  }
-
- private:
-  static Json shared_json(const HybridFigures& figures) {
-    const auto counts = [](const HybridCounts& counted) {
-      return Json{{"queries", counted.queries()},
-                  {"faster", counted.faster},
-                  {"together", counted.together},
-                  {"slower", counted.slower},
-                  {"taken_over", counted.taken_over}};
-    };
-    return {{"on_cpu", counts(figures.on_cpu)},
-            {"on_gpu", counts(figures.on_gpu)},
-            {"batches", figures.batches},
-            {"missed_deadlines", figures.missed}};
-  }
-
-  /// Times and counts for people.
-  void say_summary(const CommonOptions& options, const LatencySummary& times, double rate, unsigned threads,
-                   bool ends_early) const {
-    say(options,
-        "quern: {}, {:.0f} per second on {}; {:.1f} us per query on average, {:.1f} at the median, {:.1f} at the 99th "
-        "percentile; {} of {} postings scored, {} of {} blocks decoded",
-        count_text(times_us_.count(), "query", "queries"), rate, count_text(threads, "thread"), times.mean_us,
-        times.p50_us, times.p99_us, counts_.postings_scored, counts_.postings, counts_.blocks_decoded, counts_.blocks);
-    if (hybrid_)
-      say(options,
-          "quern: {} on the CPU and {} on GPUs; {} and {} of these would have been faster on the other had it been "
-          "idle; {} were predicted to be answered sooner by GPUs alone; {} missed the deadline",
-          count_text(hybrid_->on_cpu.queries(), "query", "queries"), hybrid_->on_gpu.queries(),
-          hybrid_->on_cpu.slower + hybrid_->on_cpu.taken_over, hybrid_->on_gpu.slower, hybrid_->on_gpu.together,
-          hybrid_->missed);
-    if (ends_early)
-      say(options, "quern: {} ended early after reading {:.1f} % of their shortest lists",
-          count_text(counts_.stopped_early, "query", "queries"), 100 * counts_.depths.front().mean_share());
-  }
-
-  QueryStatistics counts_;
-  LatencyLog times_us_;
-  GpuStatistics gpu_;
-  std::vector<GpuStatistics> shards_;  ///< of each
-  std::optional<HybridFigures> hybrid_;
-};
 
 /// Memory limit for answers that wait for their turn.
 std::uint64_t held_bytes(const Resources& resources) { return resources.memory_bytes / 16; }
@@ -460,8 +366,11 @@ void run(const QueryArguments& arguments) {
   unknown.report(arguments.common);
   if (!statistics) return;
   query_run.statistics().add(processors.backend());
-  query_run.statistics().write(statistics, arguments, engine, stage != nullptr ? stage->on_gpu() : nullptr,
-                               resources.threads, seconds);
+  const bool reranks = arguments.second_stage.wanted();
+  query_run.statistics().write(statistics,
+                               {arguments.common, arguments.algorithm, arguments.k, arguments.expand,
+                                reranks ? arguments.first_k() : 0, resources.threads},
+                               engine, stage != nullptr ? stage->on_gpu() : nullptr, seconds);
 }
 
 }  // namespace
