@@ -128,8 +128,8 @@ CLI::Option* add_name_option(CLI::App& command, const std::string& option, Value
                              const std::string& help) {
   const std::vector<std::string> names = names_of(registry);
   CLI::Option* const added = add_option(command, option, value, "NAME", help)->check(name_validator(names));
-  bool has_default = !value.empty();
-  if constexpr (!std::is_same_v<Value, std::string>) {
+  bool has_default = value != Value{};
+  if constexpr (std::is_same_v<Value, std::vector<std::string>>) {
     added->delimiter(',');
     has_default = has_default && value != names;
   }

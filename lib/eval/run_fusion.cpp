@@ -45,11 +45,7 @@ class RunFusion {
   static constexpr std::uint64_t query_share = 8;
 
   void check_options() const {
-    const std::vector<double>& weights = options_.weights;
-    if (!weights.empty() && weights.size() != paths_.size())
-      throw InvalidArgument("{}: there are {} for {}; give one to each run", option_name<"weights">,
-                            count_text(weights.size(), "weight"), count_text(paths_.size(), "run"));
-    for (const double number : weights)
+    for (const double number : options_.weights)
       if (!(number >= 0 && number <= max_number))
         throw InvalidArgument("{}: {} is not a number from 0 to {:.0f}", option_name<"weights">, number, max_number);
     if (!(options_.rank_constant >= 0 && options_.rank_constant <= max_number))

@@ -141,8 +141,7 @@ TEST_CASE("Runs that can't be fused are refused with the line", "[evaluation]") 
   using Catch::Contains;
   const std::string good = "1 Q0 a 1 5 t\n";
   const FusionOptions sum = with_method(FusionMethod::combsum), rrf;
-  FusionOptions wrong_weights, huge = sum;
-  wrong_weights.weights = {1, 2, 3};
+  FusionOptions huge = sum;
   huge.normalization = ScoreNormalization::none;
   CHECK_THROWS_WITH(fuse_texts({good, good + "1 Q0 b 2 4 t\n1 Q0 a 3 1 t\n"}, rrf),
                     Contains("run2, line 3: query 1 has document a already in line 1; remove one"));
@@ -152,7 +151,6 @@ TEST_CASE("Runs that can't be fused are refused with the line", "[evaluation]") 
   CHECK_THROWS_WITH(fuse_texts({good, "1 a 1\n"}, sum), Contains("run2, line 1: the run has ranks without scores"));
   CHECK_THROWS_WITH(fuse_texts({good, std::string("1 Q0 a\0b 1 1 t\n", 15)}, rrf), Contains("zero byte"));
   CHECK_THROWS_WITH(fuse_texts({good, "1 0 a 1\n"}, rrf), Contains("run2, line 1: is not"));
-  CHECK_THROWS_WITH(fuse_texts({good, good}, wrong_weights), Contains("3 weights for 2 runs"));
   CHECK_THROWS_WITH(fuse_texts({"1 Q0 a 1 1e308 t\n", "1 Q0 a 1 1e308 t\n"}, huge), Contains("too large"));
   CHECK_THROWS_WITH(fuse_texts({"1 Q0 a 1 1.5e308 t\n1 Q0 b 1 -1.5e308 t\n"}, sum), Contains("too large"));
   std::string many;

@@ -6,8 +6,11 @@
 namespace quern::api {
 namespace {
 
-quern::FusionOptions fusion_options(const FusionOptions& options, std::size_t runs) {
-  if (runs < 2) throw WrongUsage("name two runs or more");
+/// What doesn't apply is refused.
+quern::FusionOptions fusion_options(const FusionOptions& options, const std::vector<std::string>& paths) {
+  if (paths.size() < 2) throw WrongUsage("name two runs or more");
+  if (std::count(paths.begin(), paths.end(), "-") > 1)
+    throw WrongUsage("only one of the runs can be - (standard input)");
   quern::FusionOptions out;
   out.method = find_named(fusion_methods, options.method, "method").value;
   const bool by_rank = out.method == FusionMethod::rrf;
@@ -17,6 +20,9 @@ quern::FusionOptions fusion_options(const FusionOptions& options, std::size_t ru
     throw WrongUsage("{} needs {} rrf", option_name<"rrf-k">, option_name<"method">);
   if (options.normalization)
     out.normalization = find_named(score_normalizations, *options.normalization, "normalization").value;
+  if (const std::size_t weights = options.weights.size(); weights > 0 && weights != paths.size())
+    throw WrongUsage("{}: there are {} for {}; give one to each run", option_name<"weights">,
+                     count_text(weights, "weight"), count_text(paths.size(), "run"));
   out.rank_constant = options.rank_constant.value_or(out.rank_constant);
   out.weights = options.weights;
   out.k = options.k;
@@ -26,11 +32,12 @@ quern::FusionOptions fusion_options(const FusionOptions& options, std::size_t ru
 
 }  // namespace
 
-void fuse(const std::vector<std::string>& paths, const FusionOptions& options,
-          const std::function<void(std::string_view)>& write, const Work& work) {
-  with_api_errors([&] {
+FusionReport fuse(const std::vector<std::string>& paths, const FusionOptions& options,
+                  const std::function<void(std::string_view)>& write, const Work& work) {
+  return with_api_errors([&] {
     WorkResources resources(work, {});
-    fuse_runs(paths, fusion_options(options, paths.size()), resources, write);
+    const quern::FusionReport report = fuse_runs(paths, fusion_options(options, paths), resources, write);
+    return FusionReport{report.queries, report.results_read, report.results, report.queries_of_runs};
   });
 }
 
