@@ -180,17 +180,10 @@ void ForwardSegment::read_terms(std::vector<term_t>& numbers, std::vector<std::s
                                 std::string_view what) const {
   const auto fail = [what](const char* why) { throw CorruptFile(std::string(what) + ": " + why); };
   numbers.clear();
-  literals.clear();
-  std::uint64_t high = 0;
   for (std::uint64_t word = 0; word * 8 < highs_.size(); ++word) {
-    std::uint64_t bits = high_word(word);
-    const unsigned here = static_cast<unsigned>(std::min<std::uint64_t>(64, (highs_.size() - word * 8) * 8));
-    for (unsigned bit = 0; bit < here; ++bit, bits >>= 1) {
-      if ((bits & 1) == 0) {
-        ++high;
-        continue;
-      }
+    for (std::uint64_t bits = high_word(word); bits != 0; bits &= bits - 1) {
       if (numbers.size() == num_terms_) fail("a segment has more terms than its header says");
+      const std::uint64_t high = word * 64 + static_cast<unsigned>(std::countr_zero(bits)) - numbers.size();
       const std::uint64_t number = high << low_bits_ | value_at(lows_.data(), numbers.size() * low_bits_, low_bits_);
       if (number >= index_terms_) fail("a term is not in the index");
       if (!numbers.empty() && number <= numbers.back()) fail("terms do not ascend");
@@ -198,6 +191,7 @@ void ForwardSegment::read_terms(std::vector<term_t>& numbers, std::vector<std::s
     }
   }
   if (numbers.size() != num_terms_) fail("a segment has fewer terms than its header says");
+  literals.clear();
   ByteReader reader(literals_, what);
   for (std::uint32_t i = 0; i < num_literals_; ++i) {
     const std::string_view term = reader.string();

@@ -121,19 +121,22 @@ IndexReader::IndexReader(ContainerReader container) : ManifestReader(std::move(c
 }
 
 PostingList IndexReader::list(term_t number) const {
-  PostingList found;
-  for_each_list(number / terms_per_block, [&](std::string_view, const PostingList& list) {
-    if (list.number == number) found = list;
-  });
-  return found;
+  DictionaryBlock block = lexicon_.block(number / terms_per_block);
+  ListPlace place = block_start(number / terms_per_block);
+  DictionaryEntry entry;
+  while (block.next(entry)) {
+    ByteReader reader(entry.payload, lexicon_.what());
+    if (const ListHead head = read_head(reader, place); head.place.number == number) return read_list(reader, head);
+  }
+  return {};
 }
 
 std::string IndexReader::term(term_t number) const {
-  std::string found;
-  for_each_list(number / terms_per_block, [&](std::string_view term, const PostingList& list) {
-    if (list.number == number) found = term;
-  });
-  return found;
+  DictionaryBlock block = lexicon_.block(number / terms_per_block);
+  DictionaryEntry entry;
+  for (term_t i = 0; block.next(entry); ++i)
+    if (i == number % terms_per_block) return std::string(entry.term);
+  return {};
 }
 
 void IndexReader::check_document_scores() const {
