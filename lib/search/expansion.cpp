@@ -1,6 +1,7 @@
 #include "quern/search/expansion.hpp"
 
 #include <cmath>
+#include <set>
 
 #include "quern/codec/kernels.hpp"
 #include "quern/core/named.hpp"
@@ -40,15 +41,17 @@ double sum_of(QueryView query) {
   return sum;
 }
 
-/// Keeps the `count` greatest weights, by decreasing weight, ties in byte order.
-std::vector<std::pair<std::string_view, double>> greatest(const auto& weights, std::size_t count) {
-  std::vector<std::pair<std::string_view, double>> sorted(weights.begin(), weights.end());
-  const auto end = sorted.begin() + static_cast<std::ptrdiff_t>(std::min(count, sorted.size()));
-  std::partial_sort(sorted.begin(), end, sorted.end(), [](const auto& a, const auto& b) {
-    return a.second != b.second ? a.second > b.second : a.first < b.first;
-  });
-  sorted.erase(end, sorted.end());
-  return sorted;
+/// Adds up equal neighbours of a sorted list.
+template <class Entry>
+void add_up_equal(std::vector<Entry>& entries, auto&& are_equal, auto&& add) {
+  if (entries.empty()) return;
+  std::size_t kept = 0;
+  for (std::size_t i = 1; i < entries.size(); ++i)
+    if (are_equal(entries[kept], entries[i]))
+      add(entries[kept], entries[i]);
+    else
+      entries[++kept] = entries[i];
+  entries.resize(kept + 1);
 }
 
 }  // namespace
@@ -85,139 +88,192 @@ QueryExpander::QueryExpander(const Expansion& expansion, std::span<const QueryEn
         std::unique_ptr<Shard>(new Shard{engines[i], &forwards[i], first_docid(*engines[i], engines.size())}));
 }
 
+QueryExpander::KnownTerms::~KnownTerms() {
+  for (const std::atomic<const Term*>& slot : slots_) delete slot.load();
+}
+
+const QueryExpander::Term* QueryExpander::KnownTerms::find(term_t number) const {
+  for (std::size_t i = 0; i < max_probes; ++i) {
+    const Term* const term = slot(number, i).load(std::memory_order_acquire);
+    if (term == nullptr || term->number == number) return term;
+  }
+  return nullptr;
+}
+
+const QueryExpander::Term* QueryExpander::KnownTerms::add(std::unique_ptr<Term>& term) const {
+  for (std::size_t i = 0; i < max_probes; ++i) {
+    const Term* found = nullptr;
+    if (slot(term->number, i).compare_exchange_strong(found, term.get(), std::memory_order_acq_rel))
+      return term.release();
+    if (found->number == term->number) return found;
+  }
+  return nullptr;
+}
+
 const QueryExpander::Shard& QueryExpander::shard_of(docid_t docid) const {
   const auto after = std::upper_bound(shards_.begin() + 1, shards_.end(), docid,
                                       [](docid_t wanted, const auto& shard) { return wanted < shard->first_docid; });
   return **(after - 1);
 }
 
-const QueryExpander::Term& QueryExpander::term(const Shard& shard, term_t number, Term& unknown) const {
-  if (const auto known = shard.known.find(number); known != shard.known.end()) return known->second;
-  const IndexReader& index = shard.engine->index();
-  const PostingList list = index.list(number);
-  unknown.text = index.term(number);
-  unknown.cf = static_cast<double>(list.whole_cf);
-  unknown.counts = counts(unknown.text, static_cast<double>(list.whole_df));
-  if (shard.known.size() >= max_known_terms) return unknown;
-  return shard.known.emplace(number, unknown).first->second;
+const QueryExpander::Term& QueryExpander::term(const Shard& shard, term_t number, std::deque<Term>& uncached) const {
+  if (const Term* const known = shard.known.find(number)) return *known;
+  const PostingList list = shard.engine->index().list(number);
+  std::string text = shard.engine->index().term(number);
+  const bool does_count = counts(text, static_cast<double>(list.whole_df));
+  auto term = std::make_unique<Term>(Term{number, std::move(text), static_cast<double>(list.whole_cf), does_count});
+  if (const Term* const cached = shard.known.add(term)) return *cached;
+  return uncached.emplace_back(std::move(*term));
 }
 
-std::vector<QueryExpander::Count> QueryExpander::counts_of(const Shard& shard, docid_t docid, std::size_t held,
-                                                           QueryMemory::Claim& claim) const {
-  const std::string what = shard.forward->place(docid);
-  std::vector<Count> counts;
-  std::vector<term_t> numbers;
-  std::vector<std::string_view> literals;
-  std::vector<std::uint32_t> ids;
-  shard.forward->for_each_segment(docid, [&](const ForwardSegment& segment) {
-    const std::uint32_t places = segment.stream_places()[0] + segment.stream_places()[1];
-    if (places == 0) return;
-    claim.raise_to((held + counts.size() + segment.num_terms()) * entry_bytes +
-                   (segment.num_terms() + places) * sizeof(std::uint32_t));
-    segment.read_terms(numbers, literals, what);
-    ids.resize(places + unpack_slack);
-    segment.unpack(0, places, ids.data());
-    std::vector<std::uint32_t> freqs(numbers.size() + literals.size() + 1);
-    for (std::uint32_t i = 0; i < places; ++i) {
-      if (ids[i] >= freqs.size()) throw CorruptFile(what + ": an unknown term");
-      ++freqs[ids[i]];
-    }
-    const auto old = static_cast<std::ptrdiff_t>(counts.size());
-    for (std::size_t i = 0; i < numbers.size(); ++i)
-      if (freqs[i + 1] > 0) counts.push_back({numbers[i], freqs[i + 1]});
-    if (old == 0) return;
-    std::inplace_merge(counts.begin(), counts.begin() + old, counts.end(),
-                       [](const Count& a, const Count& b) { return a.number < b.number; });
-    std::size_t kept = 0;
-    for (std::size_t i = 1; i < counts.size(); ++i)
-      if (counts[i].number == counts[kept].number)
-        counts[kept].freq += counts[i].freq;
-      else
-        counts[++kept] = counts[i];
-    counts.resize(kept + 1);
-  });
-  return counts;
-}
-
-bool QueryExpander::counts(const std::string& text, double df) const {
+bool QueryExpander::counts(std::string_view text, double df) const {
   constexpr std::size_t shortest = 2, longest = 20;
   const std::size_t length = characters(text);
   return length >= shortest && length <= longest && df <= expansion_.values[3] * num_documents_;
 }
 
-std::vector<std::pair<std::string, double>> QueryExpander::relevant_terms(const Shard& shard,
-                                                                          std::span<const Count> counts) const {
-  // Most terms are never looked up. They are numbered in byte order, so the greatest key is the next term.
-  std::vector<std::uint64_t> keys;
-  keys.reserve(counts.size());
-  for (const Count& count : counts) keys.push_back(std::uint64_t{count.freq} << 32 | (term_t{0} - count.number - 1));
-  std::make_heap(keys.begin(), keys.end());
-  std::vector<std::pair<std::string, double>> chosen;
-  Term unknown;
-  while (!keys.empty() && chosen.size() < terms()) {
-    std::pop_heap(keys.begin(), keys.end());
-    const auto number = static_cast<term_t>(term_t{0} - static_cast<term_t>(keys.back()) - 1);
-    if (const Term& next = term(shard, number, unknown); next.counts)
-      chosen.emplace_back(next.text, static_cast<double>(keys.back() >> 32));
-    keys.pop_back();
-  }
-  return chosen;
+void QueryExpander::count(const ForwardSegment& segment, std::string_view what, Buffers& buffers) {
+  auto& [claim, parts, counts, keys, numbers, literals, ids, freqs, uncached] = buffers;
+  const std::uint32_t places = segment.stream_places()[0] + segment.stream_places()[1];
+  if (places == 0) return;
+  const std::uint64_t known = std::uint64_t{segment.num_terms()} + segment.num_literals();
+  const std::uint64_t possible = std::uint64_t{1} << id_bits_of(known);
+  claim.raise_to((parts.size() + uncached.size() + counts.size() + segment.num_terms()) * entry_bytes +
+                 (segment.num_terms() + places + possible) * sizeof(std::uint32_t));
+  segment.read_terms(numbers, literals, what);
+  ids.resize(places + unpack_slack);
+  segment.unpack(0, places, ids.data());
+  freqs.assign(possible, 0);
+  for (std::uint32_t i = 0; i < places; ++i) ++freqs[ids[i]];
+  if (std::any_of(freqs.begin() + static_cast<std::ptrdiff_t>(known) + 1, freqs.end(), [](auto f) { return f > 0; }))
+    throw CorruptFile(std::string(what) + ": an unknown term");
+  const auto old = static_cast<std::ptrdiff_t>(counts.size());
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    if (freqs[i + 1] > 0) counts.push_back({numbers[i], freqs[i + 1]});
+  if (old == 0) return;
+  std::inplace_merge(counts.begin(), counts.begin() + old, counts.end(),
+                     [](const Count& a, const Count& b) { return a.number < b.number; });
+  add_up_equal(
+      counts, [](const Count& a, const Count& b) { return a.number == b.number; },
+      [](Count& sum, const Count& next) { sum.freq += next.freq; });
 }
 
-QueryExpander::Weights QueryExpander::rm3(QueryView query, std::span<const ScoredDocument> documents) const {
-  Weights relevance, weights;
-  for (const ScoredDocument& document : documents) {
-    QueryMemory::Claim claim(shards_.front()->engine->memory());
-    const Shard& shard = shard_of(document.docid);
-    const auto chosen = relevant_terms(shard, counts_of(shard, document.docid - shard.first_docid, 0, claim));
-    double sum = 0;
-    for (const auto& [term, freq] : chosen) sum += freq;
-    for (const auto& [term, freq] : chosen) relevance[term] += freq / sum * static_cast<double>(document.score);
+void QueryExpander::count(const Shard& shard, docid_t docid, Buffers& buffers) {
+  const std::string what = shard.forward->place(docid);
+  buffers.counts.clear();
+  shard.forward->for_each_segment(docid, [&](const ForwardSegment& segment) { count(segment, what, buffers); });
+}
+
+bool QueryExpander::is_before(const Part& a, const Part& b) {
+  return a.shard == b.shard ? a.number < b.number : a.term->text < b.term->text;
+}
+
+void QueryExpander::merge(std::vector<Part>& parts) {
+  std::stable_sort(parts.begin(), parts.end(), is_before);
+  add_up_equal(
+      parts, [](const Part& a, const Part& b) { return !is_before(a, b); },
+      [](Part& sum, const Part& next) {
+        sum.freq += next.freq;
+        sum.value += next.value;
+        sum.documents += next.documents;
+        sum.is_of_query |= next.is_of_query;
+      });
+}
+
+void QueryExpander::keep_greatest(std::vector<Part>& parts, std::size_t count) {
+  const auto end = parts.begin() + static_cast<std::ptrdiff_t>(std::min(count, parts.size()));
+  std::partial_sort(parts.begin(), end, parts.end(), [](const Part& a, const Part& b) {
+    return a.value != b.value ? a.value > b.value : is_before(a, b);
+  });
+  parts.erase(end, parts.end());
+}
+
+void QueryExpander::add_relevant(const Shard& shard, double score, Buffers& buffers) const {
+  auto& [claim, parts, counts, keys, numbers, literals, ids, freqs, uncached] = buffers;
+  const std::size_t first = parts.size();
+  std::uint64_t below = 1;
+  for (const Count& count : counts) below = std::max(below, count.freq + std::uint64_t{1});
+  // Most terms are rare. So the frequent ones are sorted and looked up first, others only if these do not suffice.
+  // Terms are numbered in byte order, so the greatest key is the next term.
+  for (std::uint64_t least = 0; below > 1 && parts.size() < first + terms(); below = least) {
+    least = std::max<std::uint64_t>(1, below / 4);
+    keys.resize(counts.size());
+    std::size_t found = 0;
+    for (const Count& count : counts) {  // without branches, which would be mispredicted
+      keys[found] = std::uint64_t{count.freq} << 32 | (term_t{0} - count.number - 1);
+      found += static_cast<std::size_t>(count.freq >= least) & static_cast<std::size_t>(count.freq < below);
+    }
+    keys.resize(found);
+    std::sort(keys.begin(), keys.end(), std::greater<>());
+    for (std::size_t i = 0; i < keys.size() && parts.size() < first + terms(); ++i) {
+      const auto number = static_cast<term_t>(term_t{0} - static_cast<term_t>(keys[i]) - 1);
+      if (const Term& next = term(shard, number, uncached); next.counts)
+        parts.push_back({&shard, number, static_cast<double>(keys[i] >> 32), 0, &next});
+    }
   }
-  const auto best = greatest(relevance, terms());
   double sum = 0;
-  for (const auto& [term, weight] : best) sum += weight;
+  for (std::size_t i = first; i < parts.size(); ++i) sum += parts[i].freq;
+  for (std::size_t i = first; i < parts.size(); ++i) parts[i].value = parts[i].freq / sum * score;
+}
+
+QueryExpander::Weights QueryExpander::rm3(QueryView query, std::span<const ScoredDocument> documents,
+                                          Buffers& buffers) const {
+  std::vector<Part>& parts = buffers.parts;
+  for (const ScoredDocument& document : documents) {
+    const Shard& shard = shard_of(document.docid);
+    count(shard, document.docid - shard.first_docid, buffers);
+    add_relevant(shard, static_cast<double>(document.score), buffers);
+  }
+  merge(parts);
+  keep_greatest(parts, terms());
+  Weights weights;
+  double sum = 0;
+  for (const Part& part : parts) sum += part.value;
   if (!(sum > 0)) return weights;
   const double share = expansion_.values[2], query_sum = sum_of(query);
   for (const QueryTerm& term : query) weights[term.term] = share * (term.weight / query_sum);
-  for (const auto& [term, weight] : best) weights[std::string(term)] += (1.0 - share) * (weight / sum);
+  for (const Part& part : parts) weights[part.term->text] += (1.0 - share) * (part.value / sum);
   return weights;
 }
 
-QueryExpander::Weights QueryExpander::bo1(QueryView query, std::span<const ScoredDocument> documents) const {
-  struct Bagged {
-    double freq = 0, cf = 0;
-    unsigned documents = 0;
-  };
-  std::map<std::string, Bagged, std::less<>> bag;
-  Term unknown;
-  QueryMemory::Claim claim(shards_.front()->engine->memory());
+void QueryExpander::add_query(const Shard& shard, QueryView query, Buffers& buffers) const {
+  for (const QueryTerm& term : query)
+    if (const auto list = shard.engine->index().find(term.term))
+      buffers.parts.push_back({&shard, list->number, 0, 0, nullptr, 0, true});
+}
+
+QueryExpander::Weights QueryExpander::bo1(QueryView query, std::span<const ScoredDocument> documents,
+                                          Buffers& buffers) const {
+  std::vector<Part>& parts = buffers.parts;
+  std::set<const Shard*> shards;
   for (const ScoredDocument& document : documents) {
     const Shard& shard = shard_of(document.docid);
-    for (const Count& count : counts_of(shard, document.docid - shard.first_docid, bag.size(), claim)) {
-      const Term& known = term(shard, count.number, unknown);
-      Bagged& bagged = bag[known.text];
-      bagged.cf = known.cf;
-      bagged.freq += static_cast<double>(count.freq);
-      ++bagged.documents;
-    }
+    if (shards.insert(&shard).second) add_query(shard, query, buffers);
+    count(shard, document.docid - shard.first_docid, buffers);
+    for (const Count& count : buffers.counts)
+      parts.push_back({&shard, count.number, static_cast<double>(count.freq), 0, nullptr, 1});
   }
-  Weights added, weights;
-  const auto is_of_query = [&](const std::string& text) {
-    return std::any_of(query.begin(), query.end(), [&](const QueryTerm& term) { return term.term == text; });
+  const auto look_up = [&] {
+    for (Part& part : parts)
+      if (part.term == nullptr) part.term = &term(*part.shard, part.number, buffers.uncached);
   };
-  for (const auto& [text, bagged] : bag)
-    if (documents.size() < 2 || bagged.documents >= 2 || is_of_query(text))
-      // The greater one is cf, unless the index is damaged.
-      added[text] = bo1_weight(bagged.freq, std::max(bagged.cf, bagged.freq) / num_documents_);
-  const auto best = greatest(added, std::max(terms(), query.size()));
-  if (best.empty()) return weights;
-  const double most = bag.find(best.front().first)->second.freq;
+  if (shards.size() > 1) look_up();
+  merge(parts);
+  std::erase_if(
+      parts, [&](const Part& part) { return part.documents < (documents.size() < 2 || part.is_of_query ? 1U : 2U); });
+  look_up();
+  for (Part& part : parts)
+    // The greater one is cf, unless the index is damaged.
+    part.value = bo1_weight(part.freq, std::max(part.term->cf, part.freq) / num_documents_);
+  keep_greatest(parts, std::max(terms(), query.size()));
+  Weights weights;
+  if (parts.empty()) return weights;
+  const double most = parts.front().freq;
   const double norm = bo1_weight(most, most / num_documents_);
   double most_in_query = 0;
   for (const QueryTerm& term : query) most_in_query = std::max(most_in_query, term.weight);
   for (const QueryTerm& term : query) weights[term.term] = term.weight / most_in_query;
-  for (const auto& [term, weight] : best) weights[std::string(term)] += weight / norm;
+  for (const Part& part : parts) weights[part.term->text] += part.value / norm;
   return weights;
 }
 
@@ -234,7 +290,8 @@ QueryTerms QueryExpander::usable(const Weights& weights) const {
 QueryTerms QueryExpander::expand(QueryView query, std::span<const ScoredDocument> documents) const {
   documents = documents.first(std::min(documents.size(), this->documents()));
   const bool is_rm3 = expansion_.model == models;
-  const Weights weights = is_rm3 ? rm3(query, documents) : bo1(query, documents);
+  Buffers buffers(shards_.front()->engine->memory());
+  const Weights weights = is_rm3 ? rm3(query, documents, buffers) : bo1(query, documents, buffers);
   return weights.empty() ? QueryTerms(query.begin(), query.end()) : usable(weights);
 }
 

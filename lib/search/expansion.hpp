@@ -1,6 +1,6 @@
 #pragma once
-#include <tbb/concurrent_unordered_map.h>
-
+#include <atomic>
+#include <deque>
 #include <map>
 
 #include "quern/core/model_parameters.hpp"
@@ -62,6 +62,7 @@ class QueryExpander {
  private:
   /// A term with the counts of the whole collection.
   struct Term {
+    term_t number = 0;
     std::string text;
     double cf = 0;
     bool counts = false;  ///< for RM3
@@ -71,28 +72,83 @@ class QueryExpander {
     term_t number = 0;
     freq_t freq = 0;
   };
+  /// Terms of a shard that were looked up, as many as there is space for. Thread-safe without locks.
+  class KnownTerms {
+   public:
+    KnownTerms() = default;
+    ~KnownTerms();
+    KnownTerms(const KnownTerms&) = delete;
+    KnownTerms& operator=(const KnownTerms&) = delete;
+
+    /// The term with this number, or null.
+    const Term* find(term_t number) const;
+    /// Takes the term, and returns where it is now, or another thread's with its number; null if there is no space.
+    const Term* add(std::unique_ptr<Term>& term) const;
+
+   private:
+    static constexpr std::size_t max_terms = 1 << 15, max_probes = 8;
+
+    std::atomic<const Term*>& slot(term_t number, std::size_t probe) const {
+      constexpr std::uint32_t spread = 0x9e3779b1;  // 2^32 divided by the golden ratio
+      return slots_[((number * spread >> 17) + probe) % max_terms];
+    }
+
+    mutable std::vector<std::atomic<const Term*>> slots_ = std::vector<std::atomic<const Term*>>(max_terms);
+  };
   struct Shard {
     const QueryEngine* engine = nullptr;
     const ForwardReader* forward = nullptr;
     docid_t first_docid = 0;
-    mutable tbb::concurrent_unordered_map<term_t, Term> known = {};  ///< cached terms, at most max_known_terms
+    KnownTerms known = {};
+  };
+  /// A term of one document or of several, or of the query.
+  struct Part {
+    const Shard* shard = nullptr;
+    term_t number = 0;
+    double freq = 0;             ///< in the documents
+    double value = 0;            ///< r of RM3, or x of Bo1
+    const Term* term = nullptr;  ///< null until it is looked up
+    std::uint32_t documents = 0;
+    bool is_of_query = false;
+  };
+  /// What a query needs while it is expanded.
+  struct Buffers {
+    explicit Buffers(const QueryMemory& memory) : claim(memory) {}
+
+    QueryMemory::Claim claim;
+    std::vector<Part> parts;
+    std::vector<Count> counts;  ///< of a document, by ascending number
+    std::vector<std::uint64_t> keys;
+    std::vector<term_t> numbers;
+    std::vector<std::string_view> literals;
+    std::vector<std::uint32_t> ids, freqs;
+    std::deque<Term> uncached;
   };
   using Weights = std::map<std::string, double, std::less<>>;
-  /// Memory of a term, its count and its entry of a map.
+  /// Memory of a term, its count and its part.
   static constexpr std::uint64_t entry_bytes = 160;
-  static constexpr std::size_t max_known_terms = 1 << 15;
 
   std::size_t terms() const { return static_cast<std::size_t>(expansion_.values[1]); }
   const Shard& shard_of(docid_t docid) const;
-  /// A term by its number; `unknown` holds it if there are too many to be cached.
-  const Term& term(const Shard& shard, term_t number, Term& unknown) const;
-  /// A document's terms by ascending number. `held`: terms of others that are in memory.
-  std::vector<Count> counts_of(const Shard& shard, docid_t docid, std::size_t held, QueryMemory::Claim& claim) const;
-  /// Of a document's terms, those that RM3 uses, with their frequencies.
-  std::vector<std::pair<std::string, double>> relevant_terms(const Shard& shard, std::span<const Count> counts) const;
-  bool counts(const std::string& text, double df) const;
-  Weights rm3(QueryView query, std::span<const ScoredDocument> documents) const;
-  Weights bo1(QueryView query, std::span<const ScoredDocument> documents) const;
+  /// A term by its number; `uncached` holds it if there are too many to be cached.
+  const Term& term(const Shard& shard, term_t number, std::deque<Term>& uncached) const;
+  bool counts(std::string_view text, double df) const;
+  /// Sets buffers.counts to those of a document.
+  static void count(const Shard& shard, docid_t docid, Buffers& buffers);
+  /// Adds those of a segment. `what`: for messages.
+  static void count(const ForwardSegment& segment, std::string_view what, Buffers& buffers);
+  /// Adds parts for the terms that RM3 uses of the document in buffers.counts, whose score is `score`.
+  void add_relevant(const Shard& shard, double score, Buffers& buffers) const;
+  /// Adds parts for the query's terms in a shard.
+  void add_query(const Shard& shard, QueryView query, Buffers& buffers) const;
+  /// Byte order. Numbers of a shard have it, too; terms of several shards must have been looked up.
+  static bool is_before(const Part& a, const Part& b);
+  /// Adds up equal terms, in the order of the documents, and leaves the terms in byte order.
+  static void merge(std::vector<Part>& parts);
+  /// Keeps the `count` greatest values, by decreasing value, ties in byte order.
+  static void keep_greatest(std::vector<Part>& parts, std::size_t count);
+  Weights rm3(QueryView query, std::span<const ScoredDocument> documents, Buffers& buffers) const;
+  Weights bo1(QueryView query, std::span<const ScoredDocument> documents, Buffers& buffers) const;
   /// Weights that the engines' scores can use.
   QueryTerms usable(const Weights& weights) const;
 

@@ -16,6 +16,7 @@ RM3 = {'documents': 10, 'terms': 10, 'weight': 0.5, 'df': 0.1}
 BO1 = {'documents': 3, 'terms': 10}
 MODELS = [('rm3', RM3, {'df': 0.5}), ('rm3', RM3, {'documents': 4, 'terms': 25, 'weight': 0.8, 'df': 1}), ('rm3', RM3, {'weight': 0}),
           ('rm3', RM3, {'df': 0}), ('bo1', BO1, {}), ('bo1', BO1, {'documents': 1, 'terms': 2}), ('bo1', BO1, {'documents': 30, 'terms': 50})]
+MANY = [('rm3', RM3, {'documents': 1000, 'terms': 1000, 'df': 1}), ('bo1', BO1, {'documents': 1000, 'terms': 1000})]
 # How an index is built, how it is queried, and the bits of integer scores.
 INDEXES = [([], [], 0), ([], ['--k1', '0.5', '-a', 'bmw', '-j', '3'], 0), (['--quantize', '8'], ['--scores', 'quantized'], 8),
            (['--weights', 'qld:mu=50'], ['-a', 'or'], 16)]
@@ -27,6 +28,11 @@ def make_documents(seed):
     words = ['x', 'é', 'éé', 'a' * 20, 'b' * 21, 'é' * 20] + [f'w{number}' for number in range(40)]
     lengths = [pick.choice((0, 1, 3, 20, 60)) for _ in range(pick.choice((2, 9, 60)))] + [140000] * (seed == 0)  # three segments
     return [[words[int(len(words) * pick.random() ** 2)] for _ in range(length)] for length in lengths]
+
+
+def make_many_terms():
+    """Documents with more terms than are cached, some of them in several documents."""
+    return [[f'u{pick}' for pick in range(number * 200, number * 200 + 260)] for number in range(220)]
 
 
 def run(*words):
@@ -121,9 +127,9 @@ def check(quern, index, docs, query, options, bits, model, usual, changed):
 
 def main(quern, folder):
     checked = 0
-    for seed in range(12):
+    for seed in range(13):
         pick = random.Random(seed)
-        documents = make_documents(seed)
+        documents = make_documents(seed) if seed < 12 else make_many_terms()
         docs = [Counter(words) for words in documents]
         with open(f'{folder}/expansion.jsonl', 'w') as lines:
             for number, words in enumerate(documents):
@@ -132,8 +138,9 @@ def main(quern, folder):
             index = f'{folder}/expansion.quern'
             run(quern, 'index', f'{folder}/expansion.jsonl', '--forward', *built, '--order', 'natural', '--block-size', '64',
                 '--allow-empty', '--force', '-o', index)
-            for model, usual, changed in MODELS:
+            for model, usual, changed in MODELS if seed < 12 else MANY:
                 query = [pick.choice(['w0', 'w1', 'w5', 'x', 'éé', 'unknown']) for _ in range(pick.randint(1, 4))]
+                query += [f'u{number * 200}' for number in range(220)] if seed == 12 else []
                 checked += check(quern, index, docs, query, options, bits, model, usual, changed)
     print(f'{checked} weights agree')
 
