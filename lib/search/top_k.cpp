@@ -3,46 +3,73 @@
 namespace quern {
 namespace {
 
-/// Fewer keys are sorted by comparison: buckets would cost more.
-constexpr std::size_t min_in_buckets = 256;
+using Keys = std::span<const std::uint64_t>;
 
-/// Buckets for ascending key ranges of equal size. Comparing a thousand keys with each other mispredicts every other
-/// branch; distributing them over buckets of a few is branchless.
-class KeyBuckets {
+/// Keys as numbers of `bits` bits, in the same order: ascending ranges of equal size.
+class KeyRanges {
  public:
-  /// `keys` must not be empty.
-  explicit KeyBuckets(const std::vector<std::uint64_t>& keys) {
-    std::uint64_t least = keys.front(), greatest = keys.front();
+  KeyRanges(Keys keys, unsigned bits) : least_(keys.front()) {
+    std::uint64_t greatest = least_;
     for (const std::uint64_t key : keys) {
-      least = std::min(least, key);
+      least_ = std::min(least_, key);
       greatest = std::max(greatest, key);
     }
-    least_ = least;
-    const auto bits = static_cast<unsigned>(std::bit_width(greatest - least));
-    shift_ = bits > bucket_bits ? bits - bucket_bits : 0;
-    for (const std::uint64_t key : keys) ++ends_[of(key)];
-    std::size_t end = 0;
-    for (std::size_t& bucket_end : ends_) bucket_end = end += bucket_end;
+    const auto width = static_cast<unsigned>(std::bit_width(greatest - least_));
+    shift_ = width > bits ? width - bits : 0;
   }
 
-  static constexpr std::size_t count() { return std::size_t{1} << bucket_bits; }
-  std::size_t of(std::uint64_t key) const { return (key - least_) >> shift_; }
-  /// Takes a place for the key in the order of buckets; call once for each key.
-  std::size_t take_place(std::uint64_t key) { return --ends_[of(key)]; }
-  /// Once all places are taken: the number of keys in the buckets before this one.
-  std::size_t begin(std::size_t bucket) const { return ends_[bucket]; }
-  /// The bucket of the n-th least key, counted from 0.
-  std::size_t bucket_of_nth(std::size_t n) const {
-    return static_cast<std::size_t>(std::upper_bound(ends_.begin(), ends_.end(), n) - ends_.begin());
-  }
+  std::uint64_t of(std::uint64_t key) const { return (key - least_) >> shift_; }
+  /// The greatest number in a range.
+  std::uint64_t last(std::uint64_t range) const { return least_ + ((range + 1) << shift_) - 1; }
 
  private:
-  static constexpr unsigned bucket_bits = 11;
-
-  std::uint64_t least_ = 0;
-  unsigned shift_ = 0;
-  std::array<std::size_t, std::size_t{1} << bucket_bits> ends_ = {};
+  std::uint64_t least_;
+  unsigned shift_;
 };
+
+/// A number that at least n of the keys do not exceed, and few more than n if their ranges hold a few keys each.
+std::uint64_t bound_of_least(Keys keys, std::size_t n) {
+  constexpr unsigned bits = 10;
+  const KeyRanges ranges(keys, bits);
+  std::array<std::uint32_t, std::size_t{1} << bits> sizes = {};
+  for (const std::uint64_t key : keys) ++sizes[ranges.of(key)];
+  std::size_t range = 0;
+  for (std::size_t count = sizes[0]; count < n; count += sizes[range]) ++range;
+  return ranges.last(range);
+}
+
+/// Fewer keys are sorted by comparison.
+constexpr std::size_t min_by_digits = 64;
+
+/// Sorts by two digits of the keys' ranges, the lower one first, without branches: comparing a thousand keys with each
+/// other mispredicts every other one. Few keys share a range, mostly in ascending order: documents with equal scores.
+void sort_keys(std::vector<std::uint64_t>& keys) {
+  if (keys.size() < min_by_digits) return std::sort(keys.begin(), keys.end());
+  constexpr unsigned bits = 9;
+  constexpr std::size_t digits = std::size_t{1} << bits;
+  const KeyRanges ranges(keys, 2 * bits);
+  std::array<std::uint32_t, digits> low = {}, high = {};
+  for (const std::uint64_t key : keys) {
+    ++low[ranges.of(key) % digits];
+    ++high[ranges.of(key) / digits];
+  }
+  std::uint32_t before_low = 0, before_high = 0;
+  for (std::size_t digit = 0; digit < digits; ++digit) {
+    before_low += std::exchange(low[digit], before_low);
+    before_high += std::exchange(high[digit], before_high);
+  }
+  std::vector<std::uint64_t> by_low(keys.size());
+  for (const std::uint64_t key : keys) by_low[low[ranges.of(key) % digits]++] = key;
+  for (const std::uint64_t key : by_low) keys[high[ranges.of(key) / digits]++] = key;
+  for (auto key = keys.begin() + 1; key < keys.end(); ++key) {
+    if (key[-1] < *key) continue;
+    const auto in_range = [range = ranges.of(*key), &ranges](std::uint64_t other) { return ranges.of(other) == range; };
+    const auto begin = std::find_if_not(std::reverse_iterator(key), keys.rend(), in_range).base();
+    const auto end = std::find_if_not(key, keys.end(), in_range);
+    std::sort(begin, end);
+    key = end;
+  }
+}
 
 }  // namespace
 
@@ -52,46 +79,26 @@ void TopK::cut() {
     worst_ = *std::max_element(kept_.begin(), kept_.end());
     return;
   }
-  const auto last = kept_.begin() + static_cast<std::ptrdiff_t>(k_ - 1);
-  if (kept_.size() < min_in_buckets) {
-    std::nth_element(kept_.begin(), last, kept_.end());
-  } else {
-    // Only the bucket with the k-th key must be ordered.
-    const KeyBuckets buckets(kept_);
-    const std::size_t bucket = buckets.bucket_of_nth(k_ - 1);
-    std::size_t size = 0;
-    for (const Key key : kept_) {
-      kept_[size] = key;
-      size += buckets.of(key) <= bucket;
-    }
-    const auto end = kept_.begin() + static_cast<std::ptrdiff_t>(size);
-    const auto before = std::partition(kept_.begin(), end, [&](Key key) { return buckets.of(key) < bucket; });
-    std::nth_element(before, last, end);
+  worst_ = std::min(worst_, bound_of_least(kept_, k_));
+  std::size_t size = 0;
+  for (const Key key : kept_) {
+    kept_[size] = key;
+    size += key <= worst_;
   }
+  kept_.resize(size);
+  if (size <= k_ + k_ / 2) return;
+  // Most keys are in one range.
+  const auto last = kept_.begin() + static_cast<std::ptrdiff_t>(k_ - 1);
+  std::nth_element(kept_.begin(), last, kept_.end());
   worst_ = *last;
   kept_.resize(k_);
 }
 
 std::vector<ScoredDocument> TopK::take() {
-  if (kept_.size() > k_) cut();
+  sort_keys(kept_);
+  kept_.resize(std::min(k_, kept_.size()));
   std::vector<ScoredDocument> documents(kept_.size());
-  if (kept_.size() < min_in_buckets) {
-    std::sort(kept_.begin(), kept_.end());
-    std::transform(kept_.begin(), kept_.end(), documents.begin(), document_of);
-    clear();
-    return documents;
-  }
-  KeyBuckets buckets(kept_);
-  for (const Key key : kept_) documents[buckets.take_place(key)] = document_of(key);
-  std::size_t end = documents.size();
-  for (std::size_t bucket = KeyBuckets::count(); bucket-- > 0;) {
-    const std::size_t begin = buckets.begin(bucket);
-    if (end - begin > 1)
-      std::sort(documents.begin() + static_cast<std::ptrdiff_t>(begin),
-                documents.begin() + static_cast<std::ptrdiff_t>(end),
-                [](const auto& a, const auto& b) { return key_of(a.docid, a.score) < key_of(b.docid, b.score); });
-    end = begin;
-  }
+  std::transform(kept_.begin(), kept_.end(), documents.begin(), document_of);
   clear();
   return documents;
 }

@@ -12,8 +12,8 @@ struct ScoredDocument {
 };
 
 /// Keeps the k best of the added documents, in any order: higher scores rank first, ties by lower docID. A small k uses
-/// a heap. A large one uses an array of up to 2k documents that is cut back to k whenever it is full, which costs less
-/// than a heap; worst() then lags a little behind. Scores are not negative.
+/// a heap. A large one uses an array of up to 2k documents that is cut back to little more than k whenever it is full,
+/// which costs less than a heap; worst() then lags a little behind. Scores are not negative.
 class TopK {
  public:
   /// `candidates`: maximum number of documents that can be added.
@@ -22,9 +22,9 @@ class TopK {
     kept_.reserve(std::min<std::uint64_t>(capacity_, candidates));
   }
 
-  /// Maximum bytes of the collection and its results.
+  /// Maximum bytes of the collection and of sorting it, which its results take less than.
   static std::uint64_t bytes(std::size_t k, std::uint64_t candidates) {
-    return (std::min<std::uint64_t>(2 * k, candidates) + std::min<std::uint64_t>(k, candidates)) * sizeof(Key);
+    return 2 * std::min<std::uint64_t>(2 * k, candidates) * sizeof(Key);
   }
 
   // GCC otherwise inlines it or not as the rest of a source grows: 2 % of an intersection's instructions.
@@ -66,7 +66,7 @@ class TopK {
   }
   /// Whether k documents were added.
   bool full() const { return full_; }
-  /// If full: the k best documents rank no worse than this one, which is or was the worst of them.
+  /// If full: the k best documents rank no worse than this one, which is no better than the worst of them.
   ScoredDocument worst() const { return document_of(worst_); }
   std::size_t k() const { return k_; }
 
@@ -84,17 +84,27 @@ class TopK {
 
   void add_to_heap(Key key) {
     if (full_) {
-      std::pop_heap(kept_.begin(), kept_.end());
-      kept_.back() = key;
+      replace_worst(key);
     } else {
       kept_.push_back(key);
+      std::push_heap(kept_.begin(), kept_.end());
+      full_ = kept_.size() == k_;
     }
-    std::push_heap(kept_.begin(), kept_.end());
-    full_ = kept_.size() == k_;
     worst_ = kept_.front();
   }
 
-  /// Cuts at least k documents back to the k best.
+  /// Replaces the heap's greatest key: one way down, without a branch on which child is greater.
+  void replace_worst(Key key) {
+    std::size_t place = 0;
+    for (std::size_t child; (child = 2 * place + 1) < k_; place = child) {
+      child += child + 1 < k_ && kept_[child + 1] > kept_[child];
+      if (kept_[child] <= key) break;
+      kept_[place] = kept_[child];
+    }
+    kept_[place] = key;
+  }
+
+  /// Cuts at least k documents back to the k best, and few more.
   void cut();
 
   static constexpr std::size_t max_in_heap = 64;
