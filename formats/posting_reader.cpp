@@ -89,12 +89,12 @@ void BlockReader::load(std::size_t block) {
   size_ = size_of(block);
   words_ = block_words(block);
   freqs_read_ = 0;
-  naming_place(block, [&] {
-    decoder_->decode_docids(words_, size_, block == 0 ? end_docid : list_.block_last[block - 1],
-                            decoded_->docids.data());
-  });
+  const docid_t before = block == 0 ? end_docid : list_.block_last[block - 1];
+  const bool small_gaps =
+      naming_place(block, [&] { return decoder_->decode_docids(words_, size_, before, decoded_->docids.data()); });
   const docid_t last_docid = decoded_->docids[size_ - 1];
-  if (!rises(block) || last_docid >= index_->num_documents()) fail(block, "docIDs do not ascend");
+  const bool ascend = small_gaps ? block == 0 || last_docid > before : rises(block);
+  if (!ascend || last_docid >= index_->num_documents()) fail(block, "docIDs do not ascend");
   if (num_blocks_ > 1 && last_docid != list_.block_last[block]) fail(block, "its last docID differs from its row");
   pad_docids();
 }

@@ -81,16 +81,22 @@ class BlockOrder {
   bool ended_ = false;
 };
 
+/// The sum of a block's gaps below this, and of 1 for each posting, is below 2^32, so that docIDs overflow at most
+/// once.
+inline constexpr std::uint64_t small_gap_limit = std::uint64_t{1} << 22;
+static_assert(small_gap_limit * max_block_size < std::uint64_t{1} << 32);
+
 /// Decodes blocks of one list. Words are untrusted: a block with a part beyond `block` throws CorruptFile when that
 /// part is decoded; other damage gives wrong values within the bounds of the output. Holds only views of the list's
-/// words.
+/// words, which must not change, and remembers the block it read last: for one thread at a time.
 class ListDecoder {
  public:
   virtual ~ListDecoder() = default;
   /// Writes the n docIDs of a block, n in 1 to block_size. `before` is the largest docID of the previous block, or
   /// 0xffffffff (-1) for the first. `block` starts at the block's first word and ends at the end of the list or of the
-  /// block.
-  virtual void decode_docids(WordView block, unsigned n, docid_t before, docid_t* out) const = 0;
+  /// block. Returns whether all gaps are known to be below small_gap_limit: then the docIDs ascend if the last one is
+  /// above `before`, or if there is no previous block.
+  virtual bool decode_docids(WordView block, unsigned n, docid_t before, docid_t* out) const = 0;
   /// The size in words of a block of n postings, frequencies included; all of them lie within `block`.
   virtual std::size_t block_words(WordView block, unsigned n) const = 0;
   /// Writes the n frequencies of a block (at least 1 each).

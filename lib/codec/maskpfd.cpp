@@ -211,47 +211,57 @@ std::uint32_t high_part_at(const std::uint32_t* words, const HighParts& parts, u
 
 class MaskPfdDecoder final : public ListDecoder {
  public:
-  void decode_docids(WordView words, unsigned n, docid_t before, docid_t* out) const override {
-    const Block block(words, n);
+  bool decode_docids(WordView words, unsigned n, docid_t before, docid_t* out) const override {
+    const Block& block = open(words, n);
     const Arrays& docids = block.header.docids;
+    const unsigned width = docids.widths[0];
+    const std::uint32_t bit = block.header.docid_slots_bit(n);
     if (docids.count == 1)
-      return kernels_.unpack_docids(words.data(), block.header.docid_slots_bit(n), docids.widths[0], n, before, out);
-    decode_patched_docids(block, before, out);
+      kernels_.unpack_docids(words.data(), bit, width, n, before, out);
+    else
+      kernels_.unpack_docids_with_highs(words.data(), bit, width, n, before, parts().docids(block.header), out);
+    return (docids.greatest_high() + 1) << width <= small_gap_limit;
   }
 
-  std::size_t block_words(WordView words, unsigned n) const override { return Parts(Block(words, n)).words(); }
+  std::size_t block_words(WordView words, unsigned n) const override {
+    open(words, n);
+    return parts().words();
+  }
 
   void decode_freqs(WordView words, unsigned n, freq_t* out) const override {
-    const Block block(words, n);
-    const Arrays& freqs = block.header.freqs;
-    if (freqs.count == 1)
-      return kernels_.unpack_freqs(words.data(), block.header.freq_slots_bit(n), freqs.widths[0], n, out);
-    decode_patched_freqs(block, out);
+    const Block& block = open(words, n);
+    const unsigned width = block.header.freqs.widths[0];
+    const std::uint32_t bit = block.header.freq_slots_bit(n);
+    if (block.header.freqs.count == 1) return kernels_.unpack_freqs(words.data(), bit, width, n, out);
+    kernels_.unpack_freqs_with_highs(words.data(), bit, width, n, parts().freqs(block.header), out);
   }
 
   freq_t freq_at(WordView words, unsigned n, unsigned i) const override {
-    const Block block(words, n);
+    const Block& block = open(words, n);
     const Arrays& freqs = block.header.freqs;
     const std::uint32_t slot_bit = block.header.freq_slots_bit(n) + i * freqs.widths[0];
     const freq_t freq = unpack_one(words.data(), slot_bit, freqs.widths[0]) + 1;
     if (freqs.count == 1) return freq;
-    return freq + (high_part_at(words.data(), Parts(block).freqs(block.header), i) << freqs.widths[0]);
+    return freq + (high_part_at(words.data(), parts().freqs(block.header), i) << freqs.widths[0]);
   }
 
  private:
-  // Not inlined, so that blocks without exceptions don't reserve this function's stack.
-  [[gnu::noinline]] void decode_patched_docids(const Block& block, docid_t before, docid_t* out) const {
-    const Parts parts(block);
-    kernels_.unpack_docids_with_highs(block.words.data(), block.header.docid_slots_bit(block.n),
-                                      block.header.docids.widths[0], block.n, before, parts.docids(block.header), out);
+  /// Reads a block's header, unless it was read last: docIDs and frequencies are mostly decoded in turn.
+  const Block& open(WordView words, unsigned n) const {
+    if (block_ && words.data() == block_->words.data() && words.size() == block_->words.size() && n == block_->n)
+      return *block_;
+    parts_.reset();
+    return block_.emplace(words, n);
   }
-  [[gnu::noinline]] void decode_patched_freqs(const Block& block, freq_t* out) const {
-    const Parts parts(block);
-    kernels_.unpack_freqs_with_highs(block.words.data(), block.header.freq_slots_bit(block.n),
-                                     block.header.freqs.widths[0], block.n, parts.freqs(block.header), out);
+  /// The high parts of the open block.
+  const Parts& parts() const {
+    if (!parts_) parts_.emplace(*block_);
+    return *parts_;
   }
 
   const Kernels& kernels_ = kernels();
+  mutable std::optional<Block> block_;
+  mutable std::optional<Parts> parts_;
 };
 
 }  // namespace

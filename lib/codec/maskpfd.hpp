@@ -39,12 +39,14 @@ struct Arrays {
 
   /// Whether all slots leave bits for their high parts, and no high part can be 2^15 or more: decoders add them in 16
   /// bits.
-  constexpr bool are_allowed() const {
-    if (count > 1 && widths[0] == 32) return false;
+  constexpr bool are_allowed() const { return (count == 1 || widths[0] != 32) && greatest_high() < 1u << 15; }
+
+  /// The greatest high part that an exception can have; 0 without exceptions.
+  constexpr std::uint64_t greatest_high() const {
     std::uint64_t greatest = 0;
     for (unsigned array = max_arrays - 1; array > 0; --array)
       greatest = (greatest + (array < count ? 1 : 0)) << widths[array];
-    return greatest < 1u << 15;
+    return greatest;
   }
 
   constexpr std::uint32_t half() const {

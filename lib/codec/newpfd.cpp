@@ -262,12 +262,15 @@ template <class Unpack>
 
 class NewPfdDecoder final : public ListDecoder {
  public:
-  void decode_docids(WordView words, unsigned n, docid_t before, docid_t* out) const override {
+  bool decode_docids(WordView words, unsigned n, docid_t before, docid_t* out) const override {
     const Block block(words, n);
     const Header& header = block.header;
-    if (header.docid_exceptions == 0)
-      return kernels_.unpack_docids(words.data(), Header::docid_slots_bit(), header.docid_width, n, before, out);
-    decode_patched_docids(block, before, out);
+    if (header.docid_exceptions != 0) {
+      decode_patched_docids(block, before, out);
+      return false;
+    }
+    kernels_.unpack_docids(words.data(), Header::docid_slots_bit(), header.docid_width, n, before, out);
+    return std::uint64_t{1} << header.docid_width <= small_gap_limit;
   }
 
   std::size_t block_words(WordView words, unsigned n) const override {

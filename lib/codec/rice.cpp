@@ -191,13 +191,18 @@ class RiceDecoder final : public ListDecoder {
  public:
   explicit RiceDecoder(Widths widths) : widths_(widths) {}
 
-  void decode_docids(WordView words, unsigned n, docid_t before, docid_t* out) const override {
+  bool decode_docids(WordView words, unsigned n, docid_t before, docid_t* out) const override {
     const Block block(words, n, widths_);
     kernels_.unpack_docids(words.data(), block.layout.docid_remainders_bit, widths_.docid, n, before, out);
-    if (is_far(block.unary.docid)) return add_far_docid_quotients(block, n, out);
+    if (is_far(block.unary.docid)) {
+      add_far_docid_quotients(block, n, out);
+      return false;
+    }
     Terminators<std::uint16_t> terminators;
     block.find_all(kernels_, block.layout.docid_unary_bit, block.unary.docid, n, terminators);
     kernels_.add_summed_quotients(terminators.data(), widths_.docid, n, out);
+    // No quotient exceeds the bits of the unary part.
+    return (std::uint64_t{block.unary.docid} + 1) << widths_.docid <= small_gap_limit;
   }
 
   std::size_t block_words(WordView words, unsigned n) const override { return Block(words, n, widths_).layout.words(); }

@@ -153,8 +153,9 @@ class RpfdDecoder final : public ListDecoder {
  public:
   explicit RpfdDecoder(const ListWidths& list) : list_(list) {}
 
-  void decode_docids(WordView words, unsigned n, docid_t before, docid_t* out) const override {
+  bool decode_docids(WordView words, unsigned n, docid_t before, docid_t* out) const override {
     block(words, n).decode_docids(before, out);
+    return false;
   }
   std::size_t block_words(WordView words, unsigned n) const override { return block(words, n).words(); }
   void decode_freqs(WordView words, unsigned n, freq_t* out) const override { block(words, n).decode_freqs(out); }

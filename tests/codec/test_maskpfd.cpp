@@ -127,9 +127,9 @@ TEST_CASE("a truncated maskpfd block is refused", "[codec]") {
 }
 
 TEST_CASE("a maskpfd block with invalid widths is refused", "[codec]") {
-  const auto decoder = maskpfd_codec.make_decoder({64, 1}, {});
   std::vector<std::uint32_t> out(64 + over_write_values);
   const auto decode = [&](std::uint32_t half) {
+    const auto decoder = maskpfd_codec.make_decoder({64, 1}, {});
     Words words(200);
     words[0] = half | half << 16;
     const WordView block = WordView(words).first(150);
