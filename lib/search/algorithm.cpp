@@ -3,6 +3,7 @@
 #include "quern/search/list_window.hpp"
 #include "quern/search/range_union.hpp"
 #include "quern/search/scored_intersection.hpp"
+#include "quern/search/union_cost.hpp"
 
 namespace quern {
 namespace {
@@ -20,11 +21,8 @@ constexpr std::size_t array_bytes =
     sizeof(WeightedList) + std::max(sizeof(ListWindow), 3 * sizeof(IntersectedList) + sizeof(ListBounds));
 static_assert(array_bytes + apart_bytes + 1024 <= query_list_bytes, "a decoder needs less than 1 KiB");
 
-/// Queries with this many terms match nearly all documents, and their upper bounds are loose.
+/// Queries with this many terms have loose upper bounds, which windows tighten at little cost for each term.
 constexpr std::size_t many_terms = 10;
-/// Such queries can still skip if k is below 1 / small_part of the collection and its documents have at least
-/// many_postings postings each in the lists.
-constexpr std::size_t small_part = 512, many_postings = 2;
 /// In a list longer than short_list and than times_results * k, most blocks can be skipped, which pays for reading all
 /// its block rows first.
 constexpr std::uint64_t short_list = 1024, times_results = 40;
@@ -64,17 +62,14 @@ void run_maxscore(const ScoringContext& context, std::span<const WeightedList> l
   windows.finish();
 }
 
-/// Predicts the fastest union for a query, as measured in tests/bench/queries.md for collections of 32,000 to 2.5
-/// million documents. All unions have the same results.
+/// Predicts the fastest union for a query. All unions have the same results.
 auto choose_union(const ScoringContext& context, std::span<const WeightedList> lists, std::size_t k) {
   if (lists.size() == 1)
     return lists.front().list.df < std::max<std::uint64_t>(short_list, times_results * k) ? run_wand : run_bmw;
-  if (lists.size() < many_terms) return run_wand;
-  const std::uint64_t documents = context.index->num_documents();
-  if (k >= documents / small_part) return run_or;
-  std::uint64_t postings = 0;
-  for (const WeightedList& list : lists) postings += list.list.df;
-  return postings < many_postings * documents ? run_or : run_maxscore;
+  const UnionCosts costs = union_costs(context, lists, k);
+  const bool by_window = lists.size() >= many_terms && costs.windows < costs.pivots;
+  if (costs.exhaustive < (by_window ? costs.windows : costs.pivots)) return run_or;
+  return by_window ? run_maxscore : run_wand;
 }
 
 /// The union predicted to be fastest for the query.

@@ -61,12 +61,17 @@ TEST_CASE("a query over lists ten times as long allocates no more often", "[quer
   Pipeline small, large;
   const IndexReader short_lists = index_of(small, 600), long_lists = index_of(large, 6000);
   REQUIRE(long_lists.find("w0")->df > 5 * short_lists.find("w0")->df);
-  for (const QueryAlgorithm& algorithm : all_algorithms()) {
-    for (const Scores scores : {Scores::exact, Scores::quantized}) {
+  for (const Scores scores : {Scores::exact, Scores::quantized}) {
+    std::size_t most = 0;
+    for (const QueryAlgorithm& algorithm : all_algorithms())
+      most = std::max(most, allocations_of(short_lists, scores, algorithm));
+    for (const QueryAlgorithm& algorithm : all_algorithms()) {
       INFO(algorithm.name << (scores == Scores::exact ? ", exact" : ", quantized"));
       const std::size_t few = allocations_of(short_lists, scores, algorithm);
       CHECK(few > 0);
-      CHECK(allocations_of(long_lists, scores, algorithm) <= few);
+      // These two may choose another union for longer lists.
+      const bool chooses = algorithm.name == "auto" || algorithm.name == "and-or";
+      CHECK(allocations_of(long_lists, scores, algorithm) <= (chooses ? most : few));
     }
   }
 }

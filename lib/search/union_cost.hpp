@@ -1,0 +1,19 @@
+#pragma once
+#include "quern/search/algorithm.hpp"
+
+namespace quern {
+
+/// What the unions of a query probably cost, in units of adding a posting to its document's sum.
+struct UnionCosts {
+  double exhaustive = 0;  ///< `or`
+  double pivots = 0;      ///< `wand`
+  double windows = 0;     ///< `maxscore`
+};
+
+/// Estimates the costs for two lists or more, in the order of summation, from their lengths and upper bounds; reads no
+/// postings. The score of the k-th result is guessed as if terms occurred independently, with typical impacts. It says
+/// which lists are essential, so that all their postings are added up, and how many candidates are looked up in the
+/// others. The constants are the same for all collections; they fit the logs of tests/bench/queries.md.
+UnionCosts union_costs(const ScoringContext& context, std::span<const WeightedList> lists, std::size_t k);
+
+}  // namespace quern
