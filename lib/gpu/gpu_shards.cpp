@@ -4,9 +4,17 @@
 
 #include "quern/gpu/device/device_info.hpp"
 #include "quern/gpu/device/in_parallel.hpp"
+#include "quern/gpu/device/tuning.hpp"
 #include "quern/search/top_k.hpp"
 
 namespace quern {
+namespace {
+
+/// Searches under way at a time: one whose answers are merged or handed over, one that GPUs work on, and one that is
+/// made ready for them.
+constexpr unsigned searches_at_once = 3;
+
+}  // namespace
 
 GpuShards::GpuShards(std::span<const QueryEngine* const> engines, const GpuOptions& options,
                      std::span<const gpu::GpuMemoryOptions> memory, bool cpu_takes_over, Progress& progress)
@@ -16,6 +24,8 @@ GpuShards::GpuShards(std::span<const QueryEngine* const> engines, const GpuOptio
       on_cpu_(engines.size()) {
   // Numbers that don't exist beside GPUs that do are wrong.
   const std::vector<unsigned> gpus = gpu::gpu_numbers(options.gpu, options.gpus);
+  const auto threads = static_cast<unsigned>(tbb::this_task_arena::max_concurrency());
+  const unsigned per_shard = std::max(threads / static_cast<unsigned>(engines_.size()), searches_at_once);
   for (std::size_t shard = 0; shard < engines_.size(); ++shard) {
     GpuOptions own = options;
     own.memory = memory[shard];
@@ -26,6 +36,7 @@ GpuShards::GpuShards(std::span<const QueryEngine* const> engines, const GpuOptio
       if (own.memory.bytes) *own.memory.bytes /= (engines_.size() - shard % gpus.size() - 1) / gpus.size() + 1;
     }
     gpus_.push_back(std::make_unique<GpuEngine>(*engines_[shard], own, progress));
+    arenas_.emplace_back(static_cast<int>(per_shard), searches_at_once);
   }
 }
 
@@ -36,9 +47,10 @@ std::uint64_t GpuShards::documents() const {
 }
 
 SearchDivision GpuShards::division() const {
-  if (gpus_.size() == 1) return GpuSearch::division();
-  // One whose answers are merged, one that GPUs work on, and one that is made ready for them.
-  SearchDivision division{gpus_.front()->queries_per_search(), 3};
+  if (gpus_.size() == 1 && !gpus_.front()->keeps_all()) return GpuSearch::division();
+  if (gpus_.size() == 1)
+    return {gpu::overlapping_batch_queries * std::max<std::size_t>(1, gpus_.front()->gpus()), searches_at_once};
+  SearchDivision division{gpus_.front()->queries_per_search(), searches_at_once};
   for (const auto& gpu : gpus_) division.queries = std::min(division.queries, gpu->queries_per_search());
   return division;
 }
@@ -78,8 +90,13 @@ FoundDocuments GpuShards::search_shard(std::size_t shard, const SearchRequest& r
   if (on_cpu_[shard]) return search_on_cpu(shard, request);
   try {
     GpuStatistics own;
+    const auto find = [&] {
+      return gpus_[shard]->search(request.queries, *request.algorithm, request.k, &own,
+                                  passing_of(request.passing, shard));
+    };
+    // Isolated, so that a thread that holds a flight takes no other search while it waits for its own loops.
     FoundDocuments results =
-        gpus_[shard]->search(request.queries, *request.algorithm, request.k, &own, passing_of(request.passing, shard));
+        gpus_.size() == 1 ? find() : arenas_[shard].execute([&find] { return tbb::this_task_arena::isolate(find); });
     counted += own;
     return results;
   } catch (const CudaError& error) {
@@ -165,7 +182,10 @@ std::future<FoundOnGpus> FallibleGpus::begin(const SearchRequest& request) {
 }
 
 void FoundOnGpus::hand_over(const AnswerConsumer& consumer) {
-  quern::hand_over(results.size(), consumer, [this](std::size_t i, QueryAnswer& out) {
+  AnswerConsumer own = consumer;
+  // Several threads would wait for each other most of the time.
+  if (!consumer.render) own.threads = 1;
+  quern::hand_over(results.size(), own, [this](std::size_t i, QueryAnswer& out) {
     out.documents = std::move(results[i]);
     out.time_us = query_us;
   });

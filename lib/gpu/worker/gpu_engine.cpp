@@ -13,9 +13,9 @@ namespace {
 constexpr unsigned max_attempts = 4;
 /// Queries whose lists a thread finds at a time: about 20 microseconds of work, so that threads that wake late do less.
 constexpr std::size_t queries_per_block = 16;
-/// Best number of queries per concurrent search where an additional batch costs little: with more, GPUs begin later,
-/// and idle while the results of the last queries are handed over.
-constexpr std::size_t queries_per_small_search = 1024;
+/// Best number of queries per concurrent search of a shard where an additional batch costs little: with more, GPUs
+/// begin later, and idle while the results of the last queries are merged; with fewer, kernels are less efficient.
+constexpr std::size_t queries_per_small_search = 2048;
 
 gpu::Pruning pruning_of(const QueryAlgorithm& algorithm, const QueryEngine& engine) {
   if (!engine.scoring_context().bounds_hold || algorithm.name == "or") return gpu::Pruning::none;

@@ -46,8 +46,8 @@ class GpuEngine {
   void set_strategy(const gpu::Strategy& strategy, const gpu::StrategyOptions& options, Progress& progress);
   /// Whether all lists stay in the memory of each GPU, so that no batch copies any.
   bool keeps_all() const { return keeps_all_; }
-  /// Preferred number of queries per concurrent search: fewer than a batch may have where an additional batch costs
-  /// little; else the maximum, since each batch copies lists.
+  /// Preferred number of queries per concurrent search of a shard: fewer than a batch may have where an additional
+  /// batch costs little; else the maximum, since each batch copies lists.
   std::size_t queries_per_search() const;
   /// GPUs that have not failed.
   std::size_t gpus() const { return workers_.size(); }
