@@ -69,11 +69,12 @@ class DeviceMemory {
   std::atomic<std::size_t> taken_ = 0, peak_ = 0;
 };
 
+inline std::mutex kernel_running;
+
 /// Runs a kernel. Host threads take turns.
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), unsigned blocks, unsigned threads, const Arguments&... arguments) {
-  static std::mutex mutex;
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(kernel_running);
   run(blocks, threads, [&] { kernel(arguments...); });
 }
 
