@@ -2,7 +2,7 @@
 
 #include "quern/api/internal/second_stage.hpp"
 
-#include "query_options.hpp"
+#include "gpu_options.hpp"
 
 namespace quern::tools {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "command.hpp"
 #include "figures.hpp"
+#include "query_options.hpp"
 
 namespace quern::tools {
 
