@@ -12,7 +12,11 @@ Scores, orders and bytes are those of the command line, for any number of thread
 
 import os as _os
 
+from . import _gpu_parts
 from . import _machine  # noqa: F401 (before the native module, to report what the machine lacks)
+
+__path__[:0] = _gpu_parts.folders()
+
 from ._quern import algorithms, policies, strategies
 from ._quern import version as _version
 from .building import index

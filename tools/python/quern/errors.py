@@ -58,6 +58,7 @@ _CLASSES = {
 
 def error(code, text, option):
     """The exception for a library error; called by the native module."""
+    text = text.replace("build it with QUERN_CUDA=ON", "pip install 'quern-search[cuda]'")
     made = _CLASSES.get(code, Error)(text)
     made.code = code
     made.option = option
