@@ -20,7 +20,10 @@ class KeyRanges {
 
   std::uint64_t of(std::uint64_t key) const { return (key - least_) >> shift_; }
   /// The greatest number in a range.
-  std::uint64_t last(std::uint64_t range) const { return least_ + ((range + 1) << shift_) - 1; }
+  std::uint64_t last(std::uint64_t range) const {
+    const std::uint64_t last = least_ + ((range + 1) << shift_) - 1;
+    return last < least_ ? ~std::uint64_t{0} : last;  // the sum can exceed 64 bits
+  }
 
  private:
   std::uint64_t least_;
@@ -67,7 +70,7 @@ void sort_keys(std::vector<std::uint64_t>& keys) {
     const auto begin = std::find_if_not(std::reverse_iterator(key), keys.rend(), in_range).base();
     const auto end = std::find_if_not(key, keys.end(), in_range);
     std::sort(begin, end);
-    key = end;
+    key = end - 1;
   }
 }
 

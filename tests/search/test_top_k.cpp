@@ -56,6 +56,17 @@ TEST_CASE("TopK keeps the first documents of a complete sort, with ties by docID
   }
 }
 
+TEST_CASE("TopK keeps documents with a score of 0, in any order of docIDs", "[query][top_k]") {
+  for (const docid_t scored : {0u, 20u, 99u, 250u}) {
+    std::vector<ScoredDocument> documents;
+    for (docid_t docid = 1000; docid-- > 0;)
+      documents.push_back({docid, docid % 4 == 0 && docid < 4 * scored ? 5.0f : 0.0f});
+    TopK top(100, documents.size());
+    for (const ScoredDocument& document : documents) top.add(document.docid, document.score);
+    CHECK(top.take() == best_by_sorting(documents, 100));
+  }
+}
+
 TEST_CASE("TopK ranks scores of very different sizes", "[query][top_k][property]") {
   RandomBits random(73);
   for (const std::size_t k : {300, 1000, 5000}) {
