@@ -180,6 +180,13 @@ void QueryExpander::merge(std::vector<Part>& parts) {
       });
 }
 
+void QueryExpander::merge_if_many(std::vector<Part>& parts, std::size_t& merged) {
+  constexpr std::size_t few = 4096;
+  if (parts.size() <= 2 * merged + few) return;
+  merge(parts);
+  merged = parts.size();
+}
+
 void QueryExpander::keep_greatest(std::vector<Part>& parts, std::size_t count) {
   const auto end = parts.begin() + static_cast<std::ptrdiff_t>(std::min(count, parts.size()));
   std::partial_sort(parts.begin(), end, parts.end(), [](const Part& a, const Part& b) {
@@ -219,10 +226,12 @@ void QueryExpander::add_relevant(const Shard& shard, double score, Buffers& buff
 QueryExpander::Weights QueryExpander::rm3(QueryView query, std::span<const ScoredDocument> documents,
                                           Buffers& buffers) const {
   std::vector<Part>& parts = buffers.parts;
+  std::size_t merged = 0;
   for (const ScoredDocument& document : documents) {
     const Shard& shard = shard_of(document.docid);
     count(shard, document.docid - shard.first_docid, buffers);
     add_relevant(shard, static_cast<double>(document.score), buffers);
+    merge_if_many(parts, merged);
   }
   merge(parts);
   keep_greatest(parts, terms());
@@ -245,19 +254,21 @@ void QueryExpander::add_query(const Shard& shard, QueryView query, Buffers& buff
 QueryExpander::Weights QueryExpander::bo1(QueryView query, std::span<const ScoredDocument> documents,
                                           Buffers& buffers) const {
   std::vector<Part>& parts = buffers.parts;
+  const auto look_up = [&] {
+    for (Part& part : parts)
+      if (part.term == nullptr) part.term = &term(*part.shard, part.number, buffers.uncached);
+  };
   std::set<const Shard*> shards;
+  std::size_t merged = 0;
   for (const ScoredDocument& document : documents) {
     const Shard& shard = shard_of(document.docid);
     if (shards.insert(&shard).second) add_query(shard, query, buffers);
     count(shard, document.docid - shard.first_docid, buffers);
     for (const Count& count : buffers.counts)
       parts.push_back({&shard, count.number, static_cast<double>(count.freq), 0, nullptr, 1});
+    if (shards.size() > 1) look_up();
+    merge_if_many(parts, merged);
   }
-  const auto look_up = [&] {
-    for (Part& part : parts)
-      if (part.term == nullptr) part.term = &term(*part.shard, part.number, buffers.uncached);
-  };
-  if (shards.size() > 1) look_up();
   merge(parts);
   std::erase_if(
       parts, [&](const Part& part) { return part.documents < (documents.size() < 2 || part.is_of_query ? 1U : 2U); });

@@ -145,6 +145,9 @@ class QueryExpander {
   static bool is_before(const Part& a, const Part& b);
   /// Adds up equal terms, in the order of the documents, and leaves the terms in byte order.
   static void merge(std::vector<Part>& parts);
+  /// merge() if there are twice as many parts as after the last time, and many, so that they take no more memory than
+  /// their terms. `merged`: parts after the last time.
+  static void merge_if_many(std::vector<Part>& parts, std::size_t& merged);
   /// Keeps the `count` greatest values, by decreasing value, ties in byte order.
   static void keep_greatest(std::vector<Part>& parts, std::size_t count);
   Weights rm3(QueryView query, std::span<const ScoredDocument> documents, Buffers& buffers) const;
