@@ -24,8 +24,8 @@ GpuShards::GpuShards(std::span<const QueryEngine* const> engines, const GpuOptio
       on_cpu_(engines.size()) {
   // Numbers that don't exist beside GPUs that do are wrong.
   const std::vector<unsigned> gpus = gpu::gpu_numbers(options.gpu, options.gpus);
-  const auto threads = static_cast<unsigned>(tbb::this_task_arena::max_concurrency());
-  const unsigned per_shard = std::max(threads / static_cast<unsigned>(engines_.size()), searches_at_once);
+  const int shards = static_cast<int>(engines_.size()),
+            per_shard = std::max(1, tbb::this_task_arena::max_concurrency() / shards);
   for (std::size_t shard = 0; shard < engines_.size(); ++shard) {
     GpuOptions own = options;
     own.memory = memory[shard];
@@ -36,7 +36,9 @@ GpuShards::GpuShards(std::span<const QueryEngine* const> engines, const GpuOptio
       if (own.memory.bytes) *own.memory.bytes /= (engines_.size() - shard % gpus.size() - 1) / gpus.size() + 1;
     }
     gpus_.push_back(std::make_unique<GpuEngine>(*engines_[shard], own, progress));
-    arenas_.emplace_back(static_cast<int>(per_shard), searches_at_once);
+    // Searching threads have places of their own, so that none waits for another to leave.
+    constexpr unsigned max_searches = 64;
+    if (shards > 1) arenas_.emplace_back(per_shard + static_cast<int>(max_searches), max_searches);
   }
 }
 

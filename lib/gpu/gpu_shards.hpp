@@ -122,8 +122,8 @@ class GpuShards final : public GpuSearch {
   const bool cpu_takes_over_;
   const gpu::Strategy& strategy_;
   std::vector<std::unique_ptr<GpuEngine>> gpus_;  ///< of the shards
-  /// Threads that make the batches of each of several shards. If all threads served all shards, most would wake for a
-  /// short loop that others have ended.
+  /// Threads that make the batches of each of several shards. If all threads served all shards, most would wake for
+  /// short loops that others have ended.
   std::deque<tbb::task_arena> arenas_;
   std::vector<std::atomic<bool>> on_cpu_;  ///< shards whose GPUs have failed
   std::atomic<std::size_t> num_on_cpu_ = 0;
