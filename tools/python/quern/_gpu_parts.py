@@ -6,6 +6,9 @@ import importlib.util
 
 def folders():
     """Where to look for the native module before the package's own folder; ImportError if the versions differ."""
+    parts = importlib.util.find_spec("quern_cuda")
+    if parts is None:
+        return []
     try:
         version = importlib.metadata.version("quern-search")
         gpu_version = importlib.metadata.version("quern-search-cuda")
@@ -16,4 +19,4 @@ def folders():
             f"quern-search-cuda {gpu_version} does not fit quern-search {version}: pip install quern-search-cuda=={version}, "
             "or pip uninstall quern-search-cuda to use CPUs only"
         )
-    return list(importlib.util.find_spec("quern_cuda").submodule_search_locations)
+    return list(parts.submodule_search_locations)

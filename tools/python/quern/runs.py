@@ -12,9 +12,12 @@ from .frames import rows_of
 from .results import Results
 from .types import Path
 
-#: The path of a file; Results; a dict {qid: {docno: score}}; or a pandas.DataFrame with qid (or query_id), docno (or
-#: doc_id) and score.
-Run: TypeAlias = Path | Results | dict[str, dict[str, float]] | Any
+#: Results; a dict {qid: {docno: score}}; or a pandas.DataFrame with qid (or query_id), docno (or doc_id) and score.
+RunInMemory: TypeAlias = Results | dict[str, dict[str, float]] | Any
+#: As above, or the path of a file.
+Run: TypeAlias = Path | RunInMemory
+#: As above, or the text of a TREC run.
+RunText: TypeAlias = str | RunInMemory
 
 
 @contextlib.contextmanager

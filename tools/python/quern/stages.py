@@ -13,7 +13,7 @@ from .index import Index, _numbers, _progress
 from .judgements import judgements_file
 from .queries import texts_of
 from .results import Results
-from .runs import Run, run_files, run_text, run_texts, scores_of
+from .runs import Run, RunText, run_files, run_text, run_texts, scores_of
 from .sizes import size_bytes
 from .types import Path, Progress, Size
 
@@ -138,7 +138,7 @@ def fuse(
 
 
 def compare(
-    runs: Iterable[Run],
+    runs: Iterable[RunText],
     qrels: Any,
     measures: Iterable[str] = (),
     *,
@@ -158,7 +158,7 @@ def compare(
         return _quern.compare(run_texts(runs), path, list(measures), complete, samples, seed)
 
 
-def evaluate(run: Run, qrels: Any, measures: Iterable[str] = ()) -> dict[str, Any]:
+def evaluate(run: RunText, qrels: Any, measures: Iterable[str] = ()) -> dict[str, Any]:
     """Evaluates a run with relevance judgements, as `quern eval` and trec_eval do.
 
     run: a Results, a dict {qid: {docno: score}}, a pandas.DataFrame with qid (or query_id), docno (or doc_id) and score, or
