@@ -22,7 +22,7 @@ struct FusionOptions {
   FusionMethod method = FusionMethod::rrf;
   double rank_constant = 60;                                       ///< added to ranks, with rrf; from 0 to 10^9
   ScoreNormalization normalization = ScoreNormalization::min_max;  ///< not with rrf
-  std::vector<double> weights;                                     ///< of each run, from 0 to 10^9; none: 1
+  std::vector<double> weights;                                     ///< one for each run, from 0 to 10^9; none: 1
   std::uint64_t k = 1000;                                          ///< results per query, at least 1
   std::string tag = "quern";
 };

@@ -14,8 +14,8 @@ constexpr double tail = 1.3;
 /// Candidates for each document that is among the k best at some time.
 constexpr double candidates_per_result = 3;
 
-// Costs: exhaustively per document of the collection. Otherwise per list; per posting of an essential one; per posting
-// decoded in the others, and per document looked up there.
+// Costs. `or`: per document of the collection, besides its postings. The others: per list; per posting of an essential
+// list; in the other lists, per posting decoded and per document looked up.
 constexpr double per_document = 1.0 / 32, per_list = 40, per_essential = 1.25, per_decoded = 0.5, per_look_up = 2.5;
 /// Upper bounds of windows cost this per posting and save this part of a posting in essential lists.
 constexpr double per_bounded = 0.16, saved_by_windows = 0.875;

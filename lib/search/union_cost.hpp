@@ -13,7 +13,8 @@ struct UnionCosts {
 /// Estimates the costs for two lists or more, in the order of summation, from their lengths and upper bounds; reads no
 /// postings. The score of the k-th result is guessed as if terms occurred independently, with typical impacts. It says
 /// which lists are essential, so that all their postings are added up, and how many candidates are looked up in the
-/// others. The constants are the same for all collections; they fit the logs of tests/bench/queries.md.
+/// others. Filters are not considered. The constants are the same for
+/// all collections; they fit the logs of tests/bench/queries.md.
 UnionCosts union_costs(const ScoringContext& context, std::span<const WeightedList> lists, std::size_t k);
 
 }  // namespace quern
