@@ -74,7 +74,7 @@ def python_page(module, path):
     """The names that a module exports, or else all public ones that it defines."""
     found, tree = definitions(path)
     exported = [ast.literal_eval(node.value) for node in tree.body
-                if isinstance(node, ast.Assign) and node.targets[0].id == '__all__']
+                if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == '__all__']
     defined = [node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
     out = [f'# {module}\n', prose(ast.get_docstring(tree)) + '\n']
     for name in exported[0] if exported else defined:
