@@ -38,7 +38,7 @@ def navigation(generated):
         {'Guides': linked('tools/guides/README.md')},
         {'Reference': [{'Commands': [name for name in generated if name.startswith('reference/quern')]},
                        {'C++': [name for name in generated if name.startswith('reference/cpp')]},
-                       {'Python': ['tools/python/README.md', *(name for name in generated if 'python' in name)]}]},
+                       {'Python': [*linked('tools/python/README.md'), *(name for name in generated if 'python' in name)]}]},
         {'Formats': linked('formats/README.md')},
         {'Benchmarks': ['BENCHMARKS.md', *linked('tests/bench/README.md')]},
         {'Architecture': ['ARCHITECTURE.md', *folders('lib', 'scripts', 'sample_data')]},
