@@ -81,8 +81,8 @@ class BlockOrder {
   bool ended_ = false;
 };
 
-/// The sum of a block's gaps below this, and of 1 for each posting, is below 2^32, so that docIDs overflow at most
-/// once.
+/// If all gaps of a block are below this, the sum of gap + 1 over its postings is below 2^32: its docIDs overflow at
+/// most once.
 inline constexpr std::uint64_t small_gap_limit = std::uint64_t{1} << 22;
 static_assert(small_gap_limit * max_block_size < std::uint64_t{1} << 32);
 
@@ -94,8 +94,8 @@ class ListDecoder {
   virtual ~ListDecoder() = default;
   /// Writes the n docIDs of a block, n in 1 to block_size. `before` is the largest docID of the previous block, or
   /// 0xffffffff (-1) for the first. `block` starts at the block's first word and ends at the end of the list or of the
-  /// block. Returns whether all gaps are known to be below small_gap_limit: then the docIDs ascend if the last one is
-  /// above `before`, or if there is no previous block.
+  /// block. Returns whether all gaps are known to be below small_gap_limit. If so, a first block always ascends, and
+  /// any other if its last docID exceeds `before`.
   virtual bool decode_docids(WordView block, unsigned n, docid_t before, docid_t* out) const = 0;
   /// The size in words of a block of n postings, frequencies included; all of them lie within `block`.
   virtual std::size_t block_words(WordView block, unsigned n) const = 0;

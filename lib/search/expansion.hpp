@@ -82,7 +82,8 @@ class QueryExpander {
 
     /// The term with this number, or null.
     const Term* find(term_t number) const;
-    /// Takes the term, and returns where it is now, or another thread's with its number; null if there is no space.
+    /// Adds a term and returns it, or the one that another thread added with the same number. Returns null, and leaves
+    /// `term` as it is, if the table is full.
     const Term* add(std::unique_ptr<Term>& term) const;
 
    private:

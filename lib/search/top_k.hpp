@@ -22,7 +22,7 @@ class TopK {
     kept_.reserve(std::min<std::uint64_t>(capacity_, candidates));
   }
 
-  /// Maximum bytes of the collection and of sorting it, which its results take less than.
+  /// Maximum bytes of the collection while it is sorted; its results take less.
   static std::uint64_t bytes(std::size_t k, std::uint64_t candidates) {
     return 2 * std::min<std::uint64_t>(2 * k, candidates) * sizeof(Key);
   }
@@ -66,7 +66,7 @@ class TopK {
   }
   /// Whether k documents were added.
   bool full() const { return full_; }
-  /// If full: the k best documents rank no worse than this one, which is no better than the worst of them.
+  /// If full: a document that ranks no better than the worst of the k best.
   ScoredDocument worst() const { return document_of(worst_); }
   std::size_t k() const { return k_; }
 
