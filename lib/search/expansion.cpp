@@ -198,17 +198,23 @@ void QueryExpander::keep_greatest(std::vector<Part>& parts, std::size_t count) {
 void QueryExpander::add_relevant(const Shard& shard, double score, Buffers& buffers) const {
   auto& [claim, parts, counts, keys, numbers, literals, ids, freqs, uncached] = buffers;
   const std::size_t first = parts.size();
-  std::uint64_t below = 1;
-  for (const Count& count : counts) below = std::max(below, count.freq + std::uint64_t{1});
-  // Most terms are rare. So the frequent ones are sorted and looked up first, others only if these do not suffice.
-  // Terms are numbered in byte order, so the greatest key is the next term.
-  for (std::uint64_t least = 0; below > 1 && parts.size() < first + terms(); below = least) {
-    least = std::max<std::uint64_t>(1, below / 4);
+  constexpr freq_t most = 63;  // and more, which are sorted together
+  std::array<std::size_t, most + 1> of_freq{};
+  for (const Count& count : counts) ++of_freq[std::min(count.freq, most)];
+  // Most terms are rare. So the most frequent ones are sorted and looked up first, three times as many as are needed,
+  // since some do not count; others only if these do not suffice. Terms are numbered in byte order, so the greatest key
+  // is the next term.
+  freq_t least = most + 1;
+  for (freq_t below = least; below > 1 && parts.size() < first + terms(); below = least) {
+    const std::size_t enough = 3 * (first + terms() - parts.size());
+    std::size_t chosen = 0;
+    while (least > 1 && chosen < enough) chosen += of_freq[--least];
     keys.resize(counts.size());
     std::size_t found = 0;
     for (const Count& count : counts) {  // without branches, which would be mispredicted
       keys[found] = std::uint64_t{count.freq} << 32 | (term_t{0} - count.number - 1);
-      found += static_cast<std::size_t>(count.freq >= least) & static_cast<std::size_t>(count.freq < below);
+      const freq_t freq = std::min(count.freq, most);
+      found += static_cast<std::size_t>(freq >= least) & static_cast<std::size_t>(freq < below);
     }
     keys.resize(found);
     std::sort(keys.begin(), keys.end(), std::greater<>());
