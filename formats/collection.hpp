@@ -23,8 +23,10 @@ struct CollectionManifest {
   std::optional<ImpactSettings> impacts;  ///< if the corpus has term weights
   std::uint64_t documents = 0;
   std::uint64_t empty_documents = 0;
-  std::uint64_t terms = 0;     ///< of all streams
-  std::uint64_t tokens = 0;    ///< of title and body; the sum of weights if the corpus has them
+  std::uint64_t terms = 0;   ///< of all streams
+  std::uint64_t tokens = 0;  ///< of title and body; the sum of weights if the corpus has them
+  /// Tokens of titles; nullopt if an earlier version parsed the corpus, which did not count them.
+  std::optional<std::uint64_t> title_tokens;
   std::uint64_t postings = 0;  ///< of title and body
   std::uint64_t links = 0;
   std::uint64_t documents_without_url = 0;
@@ -37,9 +39,9 @@ struct CollectionManifest {
   std::string to_json() const;
   /// Throws CorruptFile, with `what`.
   static CollectionManifest from_json(const std::string& text, const std::string& what);
-  /// Adds the bad documents of another split of the corpus, called `what`. Throws InvalidArgument if the splits can't
-  /// stand for one collection: if they have more bad documents than the corpus may have, or if copies were dropped,
-  /// which needs all pages.
+  /// Adds the counts of another split of the corpus, called `what`, that a manifest may lack: tokens of titles, which
+  /// then stay unknown, and bad documents. Throws InvalidArgument if the splits can't stand for one collection: if they
+  /// have more bad documents than the corpus may have, or if copies were dropped, which needs all pages.
   void join_choices(const CollectionManifest& other, const std::string& what);
 };
 
@@ -239,11 +241,15 @@ struct CollectionSplit {
 
 /// Counts of a manifest that can be checked against the documents.
 struct CollectionCounts {
-  std::uint64_t tokens = 0, empty_documents = 0, documents_without_url = 0, links = 0, text_bytes = 0;
+  std::uint64_t tokens = 0, empty_documents = 0, documents_without_url = 0, links = 0, text_bytes = 0, title_tokens = 0;
   bool operator==(const CollectionCounts&) const = default;
   CollectionCounts operator+(const CollectionCounts& other) const {
-    return {tokens + other.tokens, empty_documents + other.empty_documents,
-            documents_without_url + other.documents_without_url, links + other.links, text_bytes + other.text_bytes};
+    return {tokens + other.tokens,
+            empty_documents + other.empty_documents,
+            documents_without_url + other.documents_without_url,
+            links + other.links,
+            text_bytes + other.text_bytes,
+            title_tokens + other.title_tokens};
   }
 };
 
@@ -341,6 +347,7 @@ class CollectionReader {
   template <class Read>
   void read_piece(std::size_t chunk, ChunkPiece piece, std::string_view name, ChunkBuffers& buffers, Read&& read) const;
   void load_terms(std::size_t chunk, ChunkBuffers& buffers) const;
+  std::uint64_t count_stream(std::size_t chunk, ByteView stream) const;
   /// Tokens of title and body, or the sum of their weights.
   std::uint64_t count_tokens(std::size_t chunk, const ForwardRow& row) const;
   std::uint64_t sum_weights(std::size_t chunk, ByteView body) const;

@@ -92,7 +92,9 @@ CollectionReader::CollectionReader(const std::vector<std::shared_ptr<const File>
 void CollectionReader::add_part(std::shared_ptr<const File> file) {
   ContainerReader container(std::move(file), FileKind::collection);
   CollectionManifest manifest = CollectionManifest::from_json(container.manifest(), container.name());
-  if (manifest.documents >= end_docid || manifest.terms >= end_docid) container.fail("manifest", "impossible counts");
+  if (manifest.documents >= end_docid || manifest.terms >= end_docid ||
+      manifest.title_tokens.value_or(0) > manifest.tokens)
+    container.fail("manifest", "impossible counts");
   container.check_count(container.find("lengths"), manifest.documents, 4);
   const auto first_document = static_cast<docid_t>(manifest_.documents);
   if (parts_.empty()) {

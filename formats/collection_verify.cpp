@@ -10,18 +10,20 @@
 /// Verifies the contents of a collection, in addition to its sections' sums.
 namespace quern {
 
+std::uint64_t CollectionReader::count_stream(std::size_t chunk, ByteView stream) const {
+  std::uint64_t tokens = 0;
+  for (TokenCursor cursor(stream); !cursor.done();) {
+    const std::uint32_t token = cursor.next();
+    if (token > rows_[chunk].terms) throw CorruptFile(place(chunk, "the forward lists") + ": an unknown term");
+    tokens += token != TokenCursor::phrase_end_token;
+  }
+  return tokens;
+}
+
 std::uint64_t CollectionReader::count_tokens(std::size_t chunk, const ForwardRow& row) const {
-  const auto tokens_in = [&](ByteView stream) {
-    std::uint64_t tokens = 0;
-    for (TokenCursor cursor(stream); !cursor.done();) {
-      const std::uint32_t token = cursor.next();
-      if (token > rows_[chunk].terms) throw CorruptFile(place(chunk, "the forward lists") + ": an unknown term");
-      tokens += token != TokenCursor::phrase_end_token;
-    }
-    return tokens;
-  };
-  tokens_in(row.url);
-  return tokens_in(row.title) + (manifest_.impacts ? sum_weights(chunk, row.body) : tokens_in(row.body));
+  count_stream(chunk, row.url);
+  return count_stream(chunk, row.title) +
+         (manifest_.impacts ? sum_weights(chunk, row.body) : count_stream(chunk, row.body));
 }
 
 std::uint64_t CollectionReader::sum_weights(std::size_t chunk, ByteView body) const {
@@ -63,6 +65,7 @@ CollectionCounts CollectionReader::verify_chunk(std::size_t chunk, ChunkBuffers&
   for (std::size_t i = is_continued(chunk) ? 1 : 0; i < chunk_lengths.size(); ++i)
     if (count_tokens(chunk, streams[i]) != chunk_lengths[i])
       throw CorruptFile(place(chunk, "the forward lists") + ": the tokens differ from section 'lengths'");
+  for (const ForwardRow& row : streams) counts.title_tokens += count_stream(chunk, row.title);
   std::sort(buffers.terms.begin(), buffers.terms.end());
   if (std::adjacent_find(buffers.terms.begin(), buffers.terms.end()) != buffers.terms.end())
     part.container.fail("chunk_terms", fmt::format("chunk {} has a term twice", chunk - part.first_chunk));
@@ -92,9 +95,11 @@ void CollectionReader::verify_contents(const Resources& resources) const {
       const auto& sizes = rows_[chunk].sizes;
       resources.progress->add(std::accumulate(std::begin(sizes), std::end(sizes), std::uint64_t{0}));
     });
-    const CollectionCounts expected{manifest_.tokens, manifest_.empty_documents, manifest_.documents_without_url,
-                                    manifest_.links, manifest_.text_bytes.value_or(0)};
-    if (counts.combine(std::plus<>()) != expected)
+    const CollectionCounts found = counts.combine(std::plus<>());
+    const CollectionCounts expected{
+        manifest_.tokens, manifest_.empty_documents,        manifest_.documents_without_url,
+        manifest_.links,  manifest_.text_bytes.value_or(0), manifest_.title_tokens.value_or(found.title_tokens)};
+    if (found != expected)
       container().fail(
           "manifest", "its counts of tokens, links, texts, empty documents or URLs differ from those of the documents");
     DictionaryScan scan = lexicon();

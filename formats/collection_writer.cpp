@@ -30,6 +30,7 @@ constexpr auto describe_collection = [](const auto& io, auto& collection) {
   io("counts", "documents_without_url", collection.documents_without_url);
   io("counts", "terms", collection.terms);
   io("counts", "tokens", collection.tokens);
+  io("counts", "title_tokens", collection.title_tokens);
   io("counts", "postings", collection.postings);
   io("counts", "links", collection.links);
   io("counts", "text_bytes", collection.text_bytes);
@@ -230,6 +231,10 @@ void CollectionManifest::join_choices(const CollectionManifest& other, const std
         "{}: was parsed with {}, which compares the pages of one split only; parse the whole corpus "
         "at once, or omit the option",
         what, option_name<"drop-copies">);
+  if (title_tokens && other.title_tokens)
+    *title_tokens += *other.title_tokens;
+  else
+    title_tokens.reset();
   if (!other.bad_documents) return;
   const std::uint64_t most = other.max_bad_documents.value_or(0);
   bad_documents = bad_documents.value_or(0) + *other.bad_documents;

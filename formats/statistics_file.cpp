@@ -42,6 +42,7 @@ constexpr auto describe_statistics_file = [](const auto& io, auto& statistics) {
   io("counts", "empty_documents", statistics.collection.empty_documents);
   io("counts", "terms", statistics.collection.terms);
   io("counts", "tokens", statistics.collection.tokens);
+  io("counts", "title_tokens", statistics.collection.title_tokens);
   io("counts", "postings", statistics.collection.postings);
   io("counts", "duplicates", statistics.duplicates);
   io("counts", "bad_documents", statistics.collection.bad_documents);

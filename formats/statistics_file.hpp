@@ -12,7 +12,7 @@ struct StatisticsManifest {
   std::uint64_t documents_hash = 0;  ///< DocumentsHash of all documents
   std::uint64_t duplicates = 0;      ///< documents with the docno of an earlier one
 
-  CollectionStatistics statistics() const { return {collection.documents, collection.tokens}; }
+  CollectionStatistics statistics() const { return {collection.documents, collection.tokens, collection.title_tokens}; }
   std::string to_json() const;
   static StatisticsManifest from_json(const std::string& text, const std::string& what);
 };

@@ -24,8 +24,9 @@ inline void check_bm25(const Bm25Parameters& parameters) {
 
 /// Statistics of the whole collection, even where the index is only a shard of it.
 struct CollectionStatistics {
-  std::uint64_t documents = 0;  ///< N, including empty documents
-  std::uint64_t tokens = 0;     ///< in the titles and bodies of all documents
+  std::uint64_t documents = 0;                               ///< N, including empty documents
+  std::uint64_t tokens = 0;                                  ///< in the titles and bodies of all documents
+  std::optional<std::uint64_t> title_tokens = std::nullopt;  ///< in titles, if known
 
   double average_length() const {
     return documents == 0 || tokens == 0 ? 1.0 : static_cast<double>(tokens) / static_cast<double>(documents);

@@ -201,10 +201,12 @@ void ChunkBuilder::add_title_and_body(const TakeChunk& take) {
   const auto title = document_.title.pieces(), body = document_.body.pieces();
   if (!store_text_) {
     add_stream(*title, true, take);
+    title_tokens_ += tokens_;
     add_stream(*body, true, take);
     return;
   }
   add_kept_stream(*title, take);
+  title_tokens_ += tokens_;
   lines_.end_title(line_bytes_);
   add_kept_stream(*body, take);
   lines_.finish(line_bytes_);
@@ -301,7 +303,7 @@ bool ChunkBuilder::build(const RecordBatch& batch, ParsedBatch& parsed, const Ta
   encoder_.clear();
   lines_ = {};
   line_bytes_.clear();
-  text_bytes_ = 0;
+  text_bytes_ = title_tokens_ = 0;
   num_waiting_ = 0;
   counts_.clear();
   const std::uint64_t repaired_before = scratch_.repaired_utf8, cut_before = analyzer_.cut_terms();
@@ -322,6 +324,7 @@ bool ChunkBuilder::build(const RecordBatch& batch, ParsedBatch& parsed, const Ta
   parsed.compressed_bytes = batch.compressed_bytes;
   parsed.input_hash = input_hash_;
   parsed.text_bytes = text_bytes_;
+  parsed.title_tokens = title_tokens_;
   return true;
 }
 

@@ -27,7 +27,7 @@ struct ParsedBatch {
   BadDocument first_cut;       ///< the first of them
   BadDocument first_skipped;   ///< the first record that isn't a document
   BadDocument first_repaired;  ///< the first document with invalid UTF-8
-  std::uint64_t records = 0, skipped = 0, empty = 0, links = 0, without_url = 0;
+  std::uint64_t records = 0, skipped = 0, empty = 0, links = 0, without_url = 0, title_tokens = 0;
   std::uint64_t other_language = 0, no_language = 0, copies = 0;  ///< records left out
   std::uint64_t text_bytes = 0;                                   ///< of stored texts
   std::uint64_t repaired_utf8 = 0, cut_terms = 0;
@@ -131,11 +131,11 @@ class ChunkBuilder {
   std::uint64_t input_hash_ = 0;  ///< of the batch so far
   std::array<WaitingToken, 32> waiting_;
   std::size_t num_waiting_ = 0;
-  std::vector<TermCounts> counts_;  ///< of each term
-  std::uint32_t tokens_ = 0;        ///< tokens of the current document, or the sum of its weights
-  std::uint64_t text_bytes_ = 0;    ///< of the batch's documents
-  TextLines lines_;                 ///< of the current document
-  std::string line_bytes_;          ///< pending bytes of its text
+  std::vector<TermCounts> counts_;                   ///< of each term
+  std::uint32_t tokens_ = 0;                         ///< tokens of the current document, or the sum of its weights
+  std::uint64_t text_bytes_ = 0, title_tokens_ = 0;  ///< of the batch's documents
+  TextLines lines_;                                  ///< of the current document
+  std::string line_bytes_;                           ///< pending bytes of its text
 };
 
 }  // namespace quern

@@ -191,6 +191,7 @@ class CorpusParser {
     report_.repaired_utf8 += batch.repaired_utf8;
     report_.cut_terms += batch.cut_terms;
     without_url_ += batch.without_url;
+    title_tokens_ += batch.title_tokens;
     input_hash_ += batch.input_hash;
     resources_.progress->add(batch.compressed_bytes);
   }
@@ -315,6 +316,7 @@ class CorpusParser {
     manifest.documents_without_url = without_url_;
     manifest.terms = report_.terms;
     manifest.tokens = report_.tokens;
+    manifest.title_tokens = title_tokens_;
     manifest.postings = report_.postings;
     manifest.links = report_.links;
     if (options_.store_text) manifest.text_bytes = report_.text_bytes;
@@ -339,7 +341,7 @@ class CorpusParser {
   bool has_begun_ = false, has_batch_ahead_ = false;
   std::uint64_t read_bytes_ = 0;  ///< stored bytes of the returned batches
   ParseReport report_;
-  std::uint64_t without_url_ = 0;
+  std::uint64_t without_url_ = 0, title_tokens_ = 0;
   Remark remarked_, empty_, cut_, skipped_;
   std::uint64_t input_hash_ = 0;
 };

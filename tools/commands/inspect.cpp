@@ -131,6 +131,7 @@ Json collection_json(const CollectionReader& collection) {
                {"file_bytes", collection.container().file().size()},
                {"sections", sections_json(collection.container())}};
   if (manifest.impacts) json["given_impacts"] = to_json(*manifest.impacts);
+  if (manifest.title_tokens) json["title_tokens"] = *manifest.title_tokens;
   if (manifest.text_bytes) json["text_bytes"] = *manifest.text_bytes;
   if (collection.has_fields()) json["kept_fields"] = manifest.field_names.kept;
   return json;
