@@ -122,6 +122,36 @@ struct StoredBm25 {
   }
 };
 
+/// BM25F, in its simple form for several fields: S. Robertson, H. Zaragoza, M. Taylor: Simple BM25 Extension to
+/// Multiple Weighted Fields, CIKM 2004, with a b for each field as in H. Zaragoza et al.: Microsoft Cambridge at
+/// TREC-13, 2004.
+struct Bm25F {
+  static constexpr ModelParameter parameters[] = {{"title", 2, 0, 1000},
+                                                  {"title_b", 0.5, 0, 1},
+                                                  {"body", 1, 0.001, 1000},
+                                                  {"body_b", 0.75, 0, 1},
+                                                  {"k1", 1.2, 0.001, 1000}};
+  double k1, weight;
+
+  explicit Bm25F(const ModelTerm& term)
+      : k1(term.values[4]), weight((k1 + 1.0) * StoredBm25::idf(term.documents, term.df)) {}
+  double operator()(double sum, double /*length*/) const { return sum / (sum + k1) * weight; }
+  static double bound(const ModelValues& values, const CollectionStatistics& statistics) {
+    return (values[4] + 1.0) * StoredBm25::idf(documents_of(statistics), 1.0);
+  }
+  static FieldFactors factors(const ModelValues& values, const CollectionStatistics& statistics, double title_length,
+                              double body_length) {
+    const auto titles = static_cast<double>(statistics.title_tokens.value_or(0));
+    const double documents = documents_of(statistics), bodies = tokens_of(statistics) - titles;
+    return {factor(values[0], values[1], title_length, titles / documents),
+            factor(values[2], values[3], body_length, bodies / documents)};
+  }
+  /// An empty field counts nothing, and then the average may be 0.
+  static double factor(double weight, double b, double length, double average) {
+    return length > 0 ? weight / (1.0 - b + b / average * length) : 0;
+  }
+};
+
 template <class Formula>
 void weigh(const ModelTerm& term, std::span<const double> freqs, std::span<const double> lengths, double* weights) {
   const Formula weight(term);
@@ -130,7 +160,9 @@ void weigh(const ModelTerm& term, std::span<const double> freqs, std::span<const
 
 template <class Formula>
 WeightingModel model(std::string_view name, std::string_view description) {
-  return {name, description, Formula::parameters, Formula::bound, weigh<Formula>};
+  WeightingModel made{name, description, Formula::parameters, Formula::bound, weigh<Formula>, nullptr};
+  if constexpr (requires { Formula::factors; }) made.factors = Formula::factors;
+  return made;
 }
 
 std::string name_in_messages(const Weighting& weighting) {
@@ -147,6 +179,7 @@ std::span<const WeightingModel> all_weighting_models() {
       model<Dph>("dph", "divergence from randomness: hypergeometric, without parameters"),
       model<RobertsonTfIdf>("tfidf", "Robertson's tf times idf (k1 1.2, b 0.75)"),
       model<StoredBm25>("bm25", "BM25 (k1 1.2, b 0.75)"),
+      model<Bm25F>("bm25f", "BM25F over title and body (title 2, title_b 0.5, body 1, body_b 0.75, k1 1.2)"),
   };
   return models;
 }
@@ -170,6 +203,14 @@ Weighting read_weighting(std::string_view text) {
 
 std::string weighting_text(const Weighting& weighting) {
   return model_text(weighting.model->name, weighting.model->parameters, weighting.values);
+}
+
+FactorsOf factors_of(const Weighting& weighting, const CollectionStatistics& statistics) {
+  if (weighting.model->factors == nullptr) return {};
+  return [=](std::uint64_t title_length, std::uint64_t body_length) {
+    return weighting.model->factors(weighting.values, statistics, static_cast<double>(title_length),
+                                    static_cast<double>(body_length));
+  };
 }
 
 ImpactSettings impacts_of_weighting(const Weighting& weighting, const CollectionStatistics& statistics, unsigned bits) {

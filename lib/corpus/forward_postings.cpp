@@ -21,14 +21,42 @@ void ForwardPostings::count_weights(ByteView body, const CollectionReader& colle
   }
 }
 
-void ForwardPostings::count_row(const ForwardRow& row, docid_t docid, const CollectionReader& collection,
-                                std::vector<Posting>& postings) {
+void ForwardPostings::count_fields(const ForwardRow& row, const CollectionReader& collection) {
   counted_.clear();
   count(row.title, collection);
+  if (factors_of_) {
+    title_counts_.clear();
+    for (const std::uint32_t term : counted_) title_counts_.push_back(counts_[term]);
+  }
   if (collection.manifest().impacts)
     count_weights(row.body, collection);
   else
     count(row.body, collection);
+}
+
+FieldFactors ForwardPostings::factors() const { return factors_of_(lengths_.title, lengths_.all - lengths_.title); }
+
+/// Adds the counted tokens to the document's lengths.
+void ForwardPostings::add_lengths() {
+  for (const std::uint32_t term : counted_) lengths_.all += counts_[term];
+  for (const freq_t count : title_counts_) lengths_.title += count;
+}
+
+void ForwardPostings::join_counts() {
+  lengths_ = {};
+  add_lengths();
+  const FieldFactors factors = this->factors();
+  for (std::size_t i = 0; i < counted_.size(); ++i) {
+    freq_t& count = counts_[counted_[i]];
+    const freq_t in_title = i < title_counts_.size() ? title_counts_[i] : 0;
+    count = factors.join(in_title, count - in_title);
+  }
+}
+
+void ForwardPostings::count_row(const ForwardRow& row, docid_t docid, const CollectionReader& collection,
+                                std::vector<Posting>& postings) {
+  count_fields(row, collection);
+  if (factors_of_) join_counts();
   for (const std::uint32_t term : counted_) {
     postings.push_back({buffers_.terms[term], docid, counts_[term]});
     counts_[term] = 0;
@@ -74,28 +102,47 @@ void sum_by_term(std::vector<Posting>& postings) {
   if (!postings.empty()) postings.resize(last + 1);
 }
 
+/// Replaces the frequencies of a document's postings. `titles` are those of its title alone; both ascend.
+void join_fields(std::span<Posting> postings, std::span<const Posting> titles, const FieldFactors& factors) {
+  std::size_t next = 0;
+  for (Posting& posting : postings) {
+    const bool is_in_title = next < titles.size() && titles[next].term == posting.term;
+    const freq_t in_title = is_in_title ? titles[next++].freq : 0;
+    posting.freq = factors.join(in_title, posting.freq - in_title);
+  }
+}
+
 }  // namespace
 
 void ForwardPostings::read_split(const CollectionReader& collection, const SplitDocument& split, docid_t docid,
                                  const std::function<void(std::span<const Posting>)>& visit,
                                  std::size_t batch_postings) {
-  std::vector<Posting> batch, chunk_postings;
+  std::vector<Posting> batch, titles;
   // Each pass takes the lowest terms from `begin` on, as many as fit a batch.
   for (std::uint64_t begin = 0, end = 0; begin < end_docid; begin = end) {
     end = end_docid;
     batch.clear();
+    titles.clear();
+    lengths_ = {};
     for (std::size_t chunk = split.first_chunk; chunk <= split.last_chunk; ++chunk) {
       const auto rows = collection.forward(chunk, buffers_);
       counts_.assign(buffers_.terms.size(), 0);
-      chunk_postings.clear();
-      count_row(rows[split.document - collection.first_document(chunk)], docid, collection, chunk_postings);
-      for (const Posting& posting : chunk_postings)
-        if (posting.term >= begin && posting.term < end) batch.push_back(posting);
+      count_fields(rows[split.document - collection.first_document(chunk)], collection);
+      if (factors_of_) add_lengths();
+      for (std::size_t i = 0; i < counted_.size(); ++i) {
+        const term_t term = buffers_.terms[counted_[i]];
+        if (term < begin || term >= end) continue;
+        batch.push_back({term, docid, counts_[counted_[i]]});
+        if (i < title_counts_.size()) titles.push_back({term, docid, title_counts_[i]});
+      }
       sum_by_term(batch);
+      sum_by_term(titles);
       if (batch.size() <= batch_postings) continue;
       end = batch[batch_postings].term;
       batch.resize(batch_postings);
+      std::erase_if(titles, [&](const Posting& posting) { return posting.term >= end; });
     }
+    if (factors_of_) join_fields(batch, titles, factors());
     visit(batch);
   }
 }

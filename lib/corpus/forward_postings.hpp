@@ -1,4 +1,5 @@
 #pragma once
+#include "quern/core/weighting_model.hpp"
 #include "quern/formats/collection.hpp"
 
 namespace quern {
@@ -15,6 +16,10 @@ struct Posting {
 /// counts. Not thread-safe.
 class ForwardPostings {
  public:
+  ForwardPostings() = default;
+  /// Unless it is empty, postings have FieldFactors::join() of their frequencies in title and body as frequency.
+  explicit ForwardPostings(FactorsOf factors_of) : factors_of_(std::move(factors_of)) {}
+
   /// Moves to the start of a chunk; next() then returns its documents in several calls.
   void begin_chunk(const CollectionReader& collection, std::size_t chunk);
   /// Replaces `postings` by those of the next documents that begin and end in the chunk: at least `enough` postings, or
@@ -48,6 +53,13 @@ class ForwardPostings {
   void count(ByteView stream, const CollectionReader& collection);
   /// As above for a body with weights, which serve as frequencies.
   void count_weights(ByteView body, const CollectionReader& collection);
+  /// Counts the row's title, then its body.
+  void count_fields(const ForwardRow& row, const CollectionReader& collection);
+  void add_lengths();
+  /// The factors of a document with these lengths.
+  FieldFactors factors() const;
+  /// Replaces the row's counts by the sums of its fields.
+  void join_counts();
   /// Appends the row's postings to `postings` and resets its counts to zero.
   void count_row(const ForwardRow& row, docid_t docid, const CollectionReader& collection,
                  std::vector<Posting>& postings);
@@ -59,6 +71,12 @@ class ForwardPostings {
   std::vector<freq_t> counts_;  ///< of each chunk term, in the current document
   std::vector<Posting> document_postings_;
   std::vector<std::uint32_t> counted_;  ///< chunk terms of the current document, in order of first occurrence
+  FactorsOf factors_of_;
+  // With factors:
+  std::vector<freq_t> title_counts_;  ///< counts in the title, for the first of these terms
+  struct {
+    std::uint64_t title = 0, all = 0;
+  } lengths_;  ///< tokens of the current document
 };
 
 }  // namespace quern

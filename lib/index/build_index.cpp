@@ -29,13 +29,22 @@ unsigned num_scores(const DocumentOrder& order) {
 
 CollectionStatistics statistics_of(const CollectionReader& collection, const CollectionContext* whole) {
   if (whole != nullptr) return whole->statistics;
-  return {collection.num_documents(), collection.manifest().tokens};
+  return {collection.num_documents(), collection.manifest().tokens, collection.manifest().title_tokens};
+}
+
+/// Throws unless the numbers that a model needs are known.
+void check_statistics(const Weighting& weighting, const CollectionReader& collection, const CollectionContext* whole) {
+  if (weighting.model->factors == nullptr || statistics_of(collection, whole).title_tokens) return;
+  throw InvalidArgument("{}: {} how many tokens are in titles, which weights of {} need; parse the corpus again{}",
+                        collection.name(), whole != nullptr ? "its statistics do not say" : "does not say",
+                        weighting.model->name, whole != nullptr ? " and create its statistics again" : "");
 }
 
 BuildOptions options_for(const CollectionReader& collection, BuildOptions options, const CollectionContext* whole) {
   options.impacts = collection.manifest().impacts;
   check_build_options(options);
   if (options.weighting) {
+    check_statistics(*options.weighting, collection, whole);
     const unsigned bits = std::exchange(options.quantize_bits, 0);
     options.impacts =
         impacts_of_weighting(*options.weighting, statistics_of(collection, whole), bits > 0 ? bits : usual_weight_bits);
@@ -63,6 +72,8 @@ class LexiconPlace {
 
 /// A chunk to invert.
 struct InvertJob {
+  explicit InvertJob(const FactorsOf& factors_of) : reader(factors_of) {}
+
   std::size_t chunk = 0;
   ForwardPostings reader;
   std::vector<Posting> postings;
@@ -96,12 +107,16 @@ class IndexBuilder {
         options_(options_for(collection, options, whole)),
         resources_(resources),
         whole_(whole),
+        factors_of_(options_.weighting ? quern::factors_of(*options_.weighting, statistics_of(collection, whole))
+                                       : FactorsOf()),
         range_(whole != nullptr ? whole->docids : DocidRange{0, collection.num_documents()}),
         assembly_(
             {tables_of(collection, num_scores(order), whole), options_, resources, out, collection.name(), whole}) {}
 
   BuildReport run() {
-    check_free_space(resources_.tmp_folder, collection_.manifest().postings * 2, "building the index");
+    // Sorted runs have about 2 bytes for a posting; sums of fields take 5 instead of 1.
+    check_free_space(resources_.tmp_folder, collection_.manifest().postings * (factors_of_ ? 6 : 2),
+                     "building the index");
     std::vector<std::uint32_t> lengths = prepare_tables();
     DocumentSort documents(assembly_.plan());
     write_lists(std::move(lengths));
@@ -200,8 +215,8 @@ class IndexBuilder {
       } while (job.reader.next(docids_, plan.postings_per_job, job.postings));
     };
     run_jobs(
-        plan.jobs_in_flight, [] { return std::make_unique<InvertJob>(); }, next, read, put);
-    ForwardPostings reader;
+        plan.jobs_in_flight, [&] { return std::make_unique<InvertJob>(factors_of_); }, next, read, put);
+    ForwardPostings reader(factors_of_);
     for (const SplitDocument& split : collection_.split_documents())
       if (docids_[split.document] != end_docid) reader.read_split(collection_, split, docids_[split.document], add);
     resources_.progress->finish();
@@ -250,6 +265,7 @@ class IndexBuilder {
   const BuildOptions options_;
   const Resources& resources_;
   const CollectionContext* whole_;
+  FactorsOf factors_of_;
   DocidRange range_;  ///< range of the order in the index
   IndexAssembly assembly_;
   std::vector<docid_t> docids_;  ///< docID of each document of the collection; end_docid outside the range

@@ -57,11 +57,12 @@ void PostingWeights::set(const TermCounts& counts, std::span<AnyPosting> posting
                        static_cast<double>(statistics_.tokens),
                        statistics_.average_length()};
   const double scale = *settings_.scale, greatest = settings_.max_weight();
+  const bool has_joined_fields = weighting_.model->factors != nullptr;
   std::array<double, at_once> freqs, lengths, weights;
   for (; !postings.empty(); postings = postings.subspan(std::min(at_once, postings.size()))) {
     const auto some = postings.first(std::min(at_once, postings.size()));
     for (std::size_t i = 0; i < some.size(); ++i) {
-      freqs[i] = some[i].freq;
+      freqs[i] = has_joined_fields ? FieldFactors::joined(some[i].freq) : some[i].freq;
       lengths[i] = lengths_[some[i].docid];
     }
     weighting_.model->weigh(term, std::span(freqs).first(some.size()), std::span(lengths).first(some.size()),

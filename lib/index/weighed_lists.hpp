@@ -13,7 +13,8 @@ class PostingWeights {
                  std::span<const std::uint32_t> lengths)
       : weighting_(weighting), statistics_(statistics), settings_(settings), lengths_(lengths) {}
 
-  /// Replaces the frequencies of postings of one term, Posting or SpooledPosting; `counts` are those of the collection.
+  /// Replaces the frequencies of postings of one term, Posting or SpooledPosting, or for a model that weighs fields the
+  /// sums that FieldFactors::join() gives; `counts` are those of the collection, and such a model uses only df.
   template <class AnyPosting>
   void set(const TermCounts& counts, std::span<AnyPosting> postings) const;
 

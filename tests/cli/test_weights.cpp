@@ -1,5 +1,6 @@
 #include <cstdlib>
 #include <filesystem>
+#include <sstream>
 
 #include "catch.hpp"
 #include "cli/run_quern.hpp"
@@ -35,15 +36,18 @@ TEST_CASE("stored weights agree with a plain reference in Python", "[cli][weight
 }
 
 TEST_CASE("an index of weights goes through all commands", "[cli][weighting]") {
+  const auto [model, parameter, value, config_line] =
+      GENERATE(std::tuple("qld:mu=300", "mu", 300.0, "qld:mu=300"),
+               std::tuple("bm25f:title=3,k1=2", "title", 3.0, "bm25f:title=3,title_b=0.5,body=1,body_b=0.75,k1=2"));
   const TemporaryFolder folder;
   const std::string index = folder.path("index"), plain = folder.path("plain"), collection = folder.path("collection");
-  run_or_fail({"index", sample_corpus, "--stemmer", "porter2", "--weights", "qld:mu=300", "--quantize", "12",
-               "--forward", "--store-text", "-o", index});
+  run_or_fail({"index", sample_corpus, "--stemmer", "porter2", "--weights", model, "--quantize", "12", "--forward",
+               "--store-text", "-o", index});
   run_or_fail({"index", sample_corpus, "--stemmer", "porter2", "--forward", "-o", plain});
   run_or_fail({"verify", index});
   const nlohmann::json shown = run_or_fail({"inspect", index, "--json"}).json();
-  CHECK(shown["weights"]["model"] == "qld");
-  CHECK(shown["weights"]["mu"] == 300.0);
+  CHECK(contains(config_line, shown["weights"]["model"].get<std::string>() + ":"));
+  CHECK(shown["weights"][parameter] == value);
   CHECK(shown["weights"]["bits"] == 12);
   CHECK_FALSE(shown.contains("given_impacts"));
   // Queries are analyzed, and counts are those of the text.
@@ -55,6 +59,11 @@ TEST_CASE("an index of weights goes through all commands", "[cli][weighting]") {
     words.insert(words.end(), {"-a", algorithm});
     CHECK(run_or_fail(words).out == results);
   }
+  std::istringstream best(results);
+  std::string topic, tag, docno, rank, score;
+  best >> topic >> tag >> docno >> rank >> score;
+  const std::string terms = run_or_fail({"explain", index, "--query", "the mills' wheels", "--docno", docno}).out;
+  CHECK(contains(terms, "\nscore " + score + "\n"));
   const auto head = [&](const std::string& path) { return lines_of(run_or_fail({"inspect", path, "mill"}).out)[0]; };
   CHECK(head(index) == head(plain));
   CHECK(run_or_fail({"inspect", index, "--docs"}).out == run_or_fail({"inspect", plain, "--docs"}).out);
@@ -68,14 +77,14 @@ TEST_CASE("an index of weights goes through all commands", "[cli][weighting]") {
   CHECK(features(index) == features(plain));
   // The settings that inspect prints, and the stages, give the same bytes.
   const std::string config = run_or_fail({"inspect", index, "--config"}).out, again = folder.path("again");
-  CHECK(contains(config, "weights = qld:mu=300\nquantize = 12\n"));
+  CHECK(contains(config, "weights = " + std::string(config_line) + "\nquantize = 12\n"));
   run_or_fail({"index", sample_corpus, "--config", folder.write("c.conf", config), "-o", again});
   CHECK(read_file(again + "/index.quern") == read_file(index + "/index.quern"));
   run_or_fail({"parse", sample_corpus, "--stemmer", "porter2", "--store-text", "-o", collection});
   run_or_fail({"order", collection, "--by", "url", "--shards", "2", "-o", folder.path("order")});
   run_or_fail({"statistics", collection, "-o", folder.path("statistics")});
-  const CommandLine build = {"build",      collection,     "--order",   folder.path("order"), "--weights",
-                             "qld:mu=300", "--store-text", "--forward", "--quantize",         "12"};
+  const CommandLine build = {"build", collection,     "--order",   folder.path("order"), "--weights",
+                             model,   "--store-text", "--forward", "--quantize",         "12"};
   std::vector<std::string> shards;
   for (const char* shard : {"1/2", "2/2"}) {
     CommandLine words = build;
@@ -106,10 +115,15 @@ TEST_CASE("wrong options of weighting models are refused", "[cli][weighting]") {
     std::string message;
   };
   for (const auto& [words, exit_status, message] : {
-           Case{{"index", corpus, "--weights", "lm", "-o", out}, 2, "use one of qld, qljm, pl2, dph, tfidf, bm25"},
+           Case{{"index", corpus, "--weights", "lm", "-o", out},
+                2,
+                "use one of qld, qljm, pl2, dph, tfidf, bm25, bm25f"},
            Case{{"index", corpus, "--weights", "qld:c=1", "-o", out}, 2, "no parameter 'c': use mu"},
            Case{{"index", corpus, "--weights", "qljm:lambda=1", "-o", out}, 2, "lambda of the weighting model qljm"},
            Case{{"index", corpus, "--weights", "pl2:1", "-o", out}, 2, "write for example pl2:c=1"},
+           Case{{"index", corpus, "--weights", "bm25f:title=1,title=2", "-o", out}, 2, "title of the weighting model"},
+           Case{{"index", corpus, "--weights", "bm25f:title_b=2", "-o", out}, 2, "bm25f must be from 0 to 1"},
+           Case{{"index", corpus, "--weights", "bm25f", "--k1", "2", "-o", out}, 1, "omit them"},
            Case{{"index", corpus, "--weights", "dph", "--k1", "2", "-o", out}, 1, "omit them"},
            Case{{"index", corpus, "--weights", "dph", "--quantize", "17", "-o", out}, 2, "--quantize"},
            Case{{"index", vectors, "--weights", "dph", "--impacts", "8", "-o", out}, 1, "omit --weights"},

@@ -22,7 +22,14 @@ def documents():
             text = ' '.join(numbers.choices(words, weights, k=length))
         # Docnos aren't in the order of docIDs.
         made.append({'docno': f'D{number * 7919 % 1000:03d}', 'text': text})
-    return words, made
+    return words, [with_title(number, **document) for number, document in enumerate(made)]
+
+
+def with_title(number, docno, text):
+    """Makes a text's first words its title: none, some or all."""
+    words = text.split()
+    length = len(words) if number % 25 == 7 else (0, 2, 5)[number % 3]
+    return {'docno': docno, 'title': ' '.join(words[:length]), 'text': ' '.join(words[length:])}
 
 
 def queries(words):

@@ -3,17 +3,13 @@ same bits (double has more than twice float32's digits)."""
 import collections
 import json
 import math
-import struct
 from pathlib import Path
 
 import weighting
+from weighting import f32
 
 FOLDER = Path(__file__).parent
 K1, B, K = 1.2, 0.75, 20
-
-
-def f32(x):
-    return struct.unpack('f', struct.pack('f', x))[0]
 
 
 class Collection:
@@ -21,7 +17,9 @@ class Collection:
 
     def __init__(self, documents):
         self.docnos = [document['docno'] for document in documents]
-        self.tf = [collections.Counter(document['text'].split()) for document in documents]
+        self.title_tf = [collections.Counter(document.get('title', '').split()) for document in documents]
+        self.body_tf = [collections.Counter(document['text'].split()) for document in documents]
+        self.tf = [title + body for title, body in zip(self.title_tf, self.body_tf)]
         self.lengths = [sum(counts.values()) for counts in self.tf]
         self.df = collections.Counter(word for counts in self.tf for word in counts)
         first_seen = sorted(self.df)
@@ -30,6 +28,10 @@ class Collection:
     @classmethod
     def of_kit(cls):
         return cls([json.loads(line) for line in open(FOLDER / 'documents.jsonl')])
+
+    def fields(self, word, d):
+        """The word's frequency, the document's length and the tokens of all documents: in titles, and in bodies."""
+        return [(tf[d][word], tf[d].total(), sum(counts.total() for counts in tf)) for tf in (self.title_tf, self.body_tf)]
 
     def query(self, text):
         """The query's terms that are in the collection with their counts, in the order of summation."""
@@ -87,8 +89,10 @@ def stored(model, bits=16):
         cf = sum(collection.tf, collections.Counter())
 
         def integer(word, d):
-            exact = weighting.weight(model, values, collection.tf[d][word], collection.lengths[d], collection.df[word], cf[word],
-                                     documents, tokens)
+            f = collection.tf[d][word]
+            if model == 'bm25f':
+                f = weighting.field_sum(values, collection.fields(word, d), documents)
+            exact = weighting.weight(model, values, f, collection.lengths[d], collection.df[word], cf[word], documents, tokens)
             return max(1, min(levels, math.floor(exact * scale + 0.5)))
         return lambda terms, d: sum(n * integer(word, d) for word, n in terms if word in collection.tf[d])
     return of_collection

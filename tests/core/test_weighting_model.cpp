@@ -50,13 +50,16 @@ TEST_CASE("weighting models are read from their text", "[core][weighting]") {
 
 TEST_CASE("wrong texts of weighting models are refused with what is wrong", "[core][weighting]") {
   using Catch::Contains;
-  CHECK_THAT(message_of("lm"), Contains("unknown weighting model 'lm': use one of qld, qljm, pl2, dph, tfidf, bm25"));
+  CHECK_THAT(message_of("lm"),
+             Contains("unknown weighting model 'lm': use one of qld, qljm, pl2, dph, tfidf, bm25, bm25f"));
   CHECK_THAT(message_of(""), Contains("unknown weighting model ''"));
   CHECK_THAT(message_of("qld:c=1"), Contains("has no parameter 'c': use mu"));
   CHECK_THAT(message_of("qld:mu=5,mu=6"), Contains("mu of the weighting model qld is given twice"));
   CHECK_THAT(message_of("dph:c=1"), Contains("has no parameters; omit 'c'"));
   CHECK_THAT(message_of("qld:mu=0"), Contains("mu of the weighting model qld must be from 0.001 to"));
   CHECK_THAT(message_of("bm25:b=1.5"), Contains("b of the weighting model bm25 must be from 0 to 1"));
+  CHECK_THAT(message_of("bm25f:body=0"), Contains("body of the weighting model bm25f must be from 0.001 to 1000"));
+  CHECK_THAT(message_of("bm25f:b=1"), Contains("no parameter 'b': use title, title_b, body, body_b, k1"));
   for (const char* text : {"qld:", "qld:mu", "qld:mu=", "qld:mu=1x", "qld:mu=1,", "qld:mu=one", "qld: mu=1"})
     CHECK_THAT(message_of(text), Contains("qld"));
 }

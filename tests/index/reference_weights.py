@@ -12,9 +12,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'conformance'))
 sys.dont_write_bytecode = True
-from weighting import MODELS, USUAL, bound, weight
+from weighting import MODELS, USUAL, bound, field_sum, weight
 
-OTHERS = {'qld': (2.5,), 'qljm': (0.7,), 'pl2': (6.5,), 'tfidf': (0.9, 0.4), 'bm25': (2, 1)}
+OTHERS = {'qld': (2.5,), 'qljm': (0.7,), 'pl2': (6.5,), 'tfidf': (0.9, 0.4), 'bm25': (2, 1), 'bm25f': (25, 1, 0.5, 0.3, 4)}
+
+
+def title_length(number, words):
+    """How many of a document's words are its title: none, some, most or all."""
+    return min(len(words), (0, 3, 9, 80)[number % 4])
 
 
 def make_documents(seed):
@@ -43,6 +48,8 @@ def check(quern, corpus, index, documents, model, values, bits):
     assert shown['model'] == model and shown['bits'] == bits and math.isclose(shown['scale'], scale), shown
     assert [shown[name] for name in names] == list(values), shown
     counts = [Counter(words) for words in documents]
+    titles = [Counter(words[:title_length(number, words)]) for number, words in enumerate(documents)]
+    title_tokens = sum(map(Counter.total, titles))
     scores, postings = Counter(), 0
     query = ['w0', 'w3', 'w7', 'w59']
     for term in sorted(set().union(*counts)):
@@ -51,7 +58,12 @@ def check(quern, corpus, index, documents, model, values, bits):
         for docid, count in enumerate(counts):
             if term not in count:
                 continue
-            exact = weight(model, values, count[term], len(documents[docid]), df, cf, len(documents), tokens)
+            f, length, title = count[term], len(documents[docid]), titles[docid]
+            if model == 'bm25f':
+                fields = [(title[term], title.total(), title_tokens),
+                          (f - title[term], length - title.total(), tokens - title_tokens)]
+                f = field_sum(values, fields, len(documents))
+            exact = weight(model, values, f, length, df, cf, len(documents), tokens)
             expected.append([docid, max(1, min(levels, math.floor(exact * scale + 0.5)))])
             if term in query:
                 scores[docid] += expected[-1][1]
@@ -70,7 +82,8 @@ def main(quern, folder):
     corpus, index = folder + '/weights.jsonl', folder + '/weights.quern'
     with open(corpus, 'w') as lines:
         for number, words in enumerate(documents):
-            lines.write(json.dumps({'id': str(number), 'contents': ' '.join(words)}) + '\n')
+            end = title_length(number, words)
+            lines.write(json.dumps({'id': str(number), 'title': ' '.join(words[:end]), 'contents': ' '.join(words[end:])}) + '\n')
     postings = 0
     for model in MODELS:
         postings += check(quern, corpus, index, documents, model, USUAL[model], 8)

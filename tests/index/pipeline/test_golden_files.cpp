@@ -91,6 +91,9 @@ TEST_CASE("Golden files are written again with the same bytes, and read with the
   check_build({"--codec", "newpfd"}, "newpfd.quern");
   check_build({"--codec", "rpfd", "--block-size", "64"}, "rpfd.quern");
   check_build({"--codec", "rice", "--block-size", "256"}, "rice.quern");
+  const RunOutcome without_count = run_quern({"build", collection, "--weights", "bm25f", "-o", folder.path("now")});
+  CHECK(without_count.exit_status == 1);
+  CHECK(contains(without_count.err, "collection.quern: does not say how many tokens are in titles"));
   for (const char* name : {"maskpfd", "newpfd", "rpfd", "rice"}) {
     const std::string index = golden(name + std::string(".quern"));
     INFO(index);

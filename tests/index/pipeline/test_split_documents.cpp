@@ -157,7 +157,12 @@ TEST_CASE("Documents split over chunks give the collection, orders and index of 
         const DocumentOrder order = pipeline.order(split, by), whole_order = pipeline.order(whole, by);
         CHECK(order.documents == whole_order.documents);
         CHECK(order.global_scores == whole_order.global_scores);
-        CHECK(index_sections(pipeline.build(split, order, {})) == index_sections(pipeline.build(whole, order, {})));
+        BuildOptions options;
+        CHECK(index_sections(pipeline.build(split, order, options)) ==
+              index_sections(pipeline.build(whole, order, options)));
+        options.weighting = read_weighting("bm25f");
+        CHECK(index_sections(pipeline.build(split, order, options)) ==
+              index_sections(pipeline.build(whole, order, options)));
       }
     }
   }
@@ -192,7 +197,8 @@ TEST_CASE("The postings of a split document arrive in batches of any size", "[co
   Pipeline pipeline;
   const std::string corpus = random_pages(11, 40);
   const CollectionReader whole(parse_split(pipeline, corpus, {})), split(parse_split(pipeline, corpus, {15, 1 << 20}));
-  ForwardPostings reader;
+  const bool weighs_fields = GENERATE(false, true);
+  ForwardPostings reader(weighs_fields ? factors_of(read_weighting("bm25f"), {40, 4000, 90}) : FactorsOf());
   std::map<docid_t, std::map<term_t, freq_t>> wanted;
   for (std::size_t chunk = 0; chunk < whole.num_chunks(); ++chunk)
     reader.for_each_document(whole, chunk, [&](docid_t document, std::span<const Posting> postings) {

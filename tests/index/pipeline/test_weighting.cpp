@@ -1,3 +1,5 @@
+#include <nlohmann/json.hpp>
+
 #include <numeric>
 
 #include "quern/formats/posting_reader.hpp"
@@ -73,7 +75,9 @@ void check_results(const IndexReader& index, const std::vector<WeightedDocument>
 TEST_CASE("weights of models are those of a plain computation, with every codec and small blocks",
           "[index][weighting][query][property]") {
   Pipeline pipeline;
-  const ModelledCorpus corpus(pipeline, random_corpus(71, {300, 90, 25, false}), OrderBy::random);
+  auto documents = random_corpus(71, {300, 90, 25, false});
+  draw_titles(documents, 5);
+  const ModelledCorpus corpus(pipeline, documents, OrderBy::random);
   const auto queries = draw_queries(17, corpus.model, rounds(15));
   unsigned number = 0;
   for (const Weighting& weighting : some_weightings()) {
@@ -97,20 +101,97 @@ TEST_CASE("weights of models are those of a plain computation, with every codec 
 
 TEST_CASE("an index of weights has the same bytes for any threads and memory", "[index][weighting][property]") {
   const std::string corpus = as_jsonl(random_corpus(53, {400, 3000, 150, true}));
-  Bytes wanted;
-  for (const unsigned threads : {1u, 4u}) {
-    for (const std::uint64_t memory : {std::uint64_t{17} << 20, std::uint64_t{1} << 30}) {
-      Pipeline pipeline;
-      pipeline.resources.threads = threads;
-      const CollectionReader collection(pipeline.parse(corpus));
-      pipeline.resources.memory_bytes = memory;
-      BuildOptions options;
-      options.weighting = read_weighting("qld");
-      const Bytes bytes = bytes_of(*pipeline.build(collection, pipeline.order(collection, OrderBy::url), options));
-      if (wanted.empty()) wanted = bytes;
-      CHECK(bytes == wanted);
+  for (const char* model : {"qld", "bm25f"}) {
+    Bytes wanted;
+    for (const unsigned threads : {1u, 4u}) {
+      for (const std::uint64_t memory : {std::uint64_t{17} << 20, std::uint64_t{1} << 30}) {
+        Pipeline pipeline;
+        pipeline.resources.threads = threads;
+        const CollectionReader collection(pipeline.parse(corpus));
+        pipeline.resources.memory_bytes = memory;
+        BuildOptions options;
+        options.weighting = read_weighting(model);
+        const Bytes bytes = bytes_of(*pipeline.build(collection, pipeline.order(collection, OrderBy::url), options));
+        if (wanted.empty()) wanted = bytes;
+        CHECK(bytes == wanted);
+      }
     }
   }
+}
+
+TEST_CASE("bm25f is bm25 where fields make no difference", "[index][weighting]") {
+  Pipeline pipeline;
+  auto documents = random_corpus(29, {120, 90, 25, false});
+  draw_titles(documents, 7);
+  auto untitled = documents;
+  for (ModelDocument& document : untitled) {
+    document.tokens.erase(document.tokens.begin(),
+                          document.tokens.begin() + static_cast<std::ptrdiff_t>(title_length(document)));
+    document.title.clear();
+  }
+  const ModelledCorpus titles(pipeline, documents), none(pipeline, untitled);
+  CHECK(none.collection.manifest().title_tokens == 0);
+  const auto open = [&](const ModelledCorpus& corpus, const char* weights) {
+    BuildOptions options;
+    options.weighting = read_weighting(weights);
+    return Pipeline::open_index(pipeline.build(corpus.collection, corpus.order, options));
+  };
+  // The greatest difference of a stored weight.
+  const auto difference = [&](const ModelledCorpus& corpus, const char* one, const char* other) {
+    const IndexReader first = open(corpus, one), second = open(corpus, other);
+    std::uint32_t greatest = 0;
+    for (const auto& [term, postings] : corpus.model.lists())
+      for (PostingCursor a(first, *first.find(term)), b(second, *second.find(term)); a.docid() != end_docid;
+           a.next(), b.next())
+        greatest = std::max(greatest, std::max(a.freq(), b.freq()) - std::min(a.freq(), b.freq()));
+    return greatest;
+  };
+  CHECK(difference(titles, "bm25f:title=1,title_b=0,body_b=0", "bm25:b=0") == 0);
+  CHECK(difference(titles, "bm25f", "bm25") > 100);
+  CHECK(difference(none, "bm25f:title=9,title_b=1,body_b=0.6,k1=2", "bm25:b=0.6,k1=2") <= 1);
+}
+
+TEST_CASE("bm25f needs the number of tokens in titles, which earlier collections lack", "[index][weighting]") {
+  Pipeline pipeline;
+  const std::vector<ModelDocument> documents = random_corpus(31, {60, 90, 25, false});
+  const ModelledCorpus corpus(pipeline, documents);
+  const auto with_count = [&](std::optional<std::uint64_t> title_tokens) -> std::shared_ptr<const File> {
+    Sections sections = sections_of(corpus.collection.container());
+    Bytes& manifest = sections.back().second;
+    nlohmann::ordered_json json = nlohmann::ordered_json::parse(manifest);
+    json["counts"].erase("title_tokens");
+    if (title_tokens) json["counts"]["title_tokens"] = *title_tokens;
+    const std::string text = json.dump();
+    manifest.assign(text.begin(), text.end());
+    return std::make_shared<const File>(container_file(pipeline.resources.tmp_folder, FileKind::collection, sections));
+  };
+  std::uint64_t title_tokens = 0;
+  for (const ModelDocument& document : documents) title_tokens += title_length(document);
+  CHECK(corpus.collection.manifest().title_tokens == title_tokens);
+  CHECK_NOTHROW(corpus.collection.verify_contents(pipeline.resources));
+  const CollectionReader earlier(with_count(std::nullopt));
+  CHECK_NOTHROW(earlier.verify_contents(pipeline.resources));
+  CHECK_THROWS_AS(CollectionReader(with_count(title_tokens + 1)).verify_contents(pipeline.resources), CorruptFile);
+  CHECK_THROWS_AS(CollectionReader(with_count(corpus.model.tokens() + 1)), CorruptFile);
+  const auto joined = [&](std::optional<std::uint64_t> first, std::optional<std::uint64_t> second) {
+    return CollectionReader({with_count(first), with_count(second)}).manifest().title_tokens;
+  };
+  CHECK(joined(3, 4) == 7);
+  CHECK_FALSE(joined(3, std::nullopt));
+  CHECK_FALSE(joined(std::nullopt, 4));
+
+  BuildOptions options;
+  options.weighting = read_weighting("bm25");
+  CHECK_NOTHROW(pipeline.build(earlier, corpus.order, options));
+  options.weighting = read_weighting("bm25f");
+  CHECK_NOTHROW(pipeline.build(corpus.collection, corpus.order, options));
+  CHECK_THROWS_WITH(pipeline.build(earlier, corpus.order, options), Catch::Contains("parse the corpus again"));
+  CollectionContext whole;
+  whole.docids = {0, corpus.collection.num_documents()};
+  whole.statistics = {60, corpus.model.tokens()};
+  CHECK_THROWS_WITH(
+      build_index(corpus.collection, corpus.order, {}, options, pipeline.resources, *pipeline.new_file(), &whole),
+      Catch::Contains("its statistics do not say") && Catch::Contains("create its statistics again"));
 }
 
 TEST_CASE("options that weights of a model don't allow are refused", "[index][weighting]") {
