@@ -334,7 +334,7 @@ QueryExpander::Batch QueryExpander::expand(SearchBackend& backend, SearchRequest
   };
   consumer.take = [](std::size_t, const QueryAnswer&) {};
   run(backend, request, consumer);
-  batch.queries = ParsedQueries(expanded.size(), 1, [&](std::size_t i) { return std::move(expanded[i]); });
+  batch.queries = ParsedQueries(std::move(expanded));
   return batch;
 }
 

@@ -86,22 +86,6 @@ std::string text_of_terms(QueryView query) {
   return text;
 }
 
-ParsedQueries::ParsedQueries(std::size_t count, unsigned threads,
-                             const std::function<QueryTerms(std::size_t)>& read_one)
-    : terms_(count), views_(count) {
-  const auto read_some = [&](std::size_t from, std::size_t to) {
-    for (std::size_t i = from; i < to; ++i) views_[i] = terms_[i] = read_one(i);
-  };
-  // Waking other threads takes longer than reading a few queries.
-  if (count <= queries_per_reading)
-    read_some(0, count);
-  else
-    on_threads(threads, [&] {
-      tbb::parallel_for(tbb::blocked_range<std::size_t>(0, count, queries_per_reading),
-                        [&](const auto& range) { read_some(range.begin(), range.end()); });
-    });
-}
-
 QueryReader::QueryReader(const AnalyzerOptions& analyzer, QueryKind kind, std::optional<QueryWeights> weights,
                          const QueryMemory* memory)
     : kind_(kind),
@@ -129,15 +113,32 @@ QueryTerms QueryReader::use(QueryTerms terms) const {
   return terms;
 }
 
-QueryTerms QueryReader::read(std::string_view text) const {
+QueryTerms QueryReader::read(std::string_view text, Analyzer& analyzer) const {
   std::optional<QueryMemory::Claim> claim;
   if (memory_ != nullptr) claim.emplace(*memory_).raise_to_words_of(text);
   if (kind_ == QueryKind::vector) return use(parse_query_vector(text, "the query"));
-  return terms_of_text(text, *analyzers_.borrow());
+  return terms_of_text(text, analyzer);
 }
 
 ParsedQueries QueryReader::read(std::span<const std::string_view> texts, unsigned threads) const {
-  return ParsedQueries(texts.size(), threads, [&](std::size_t i) { return read(texts[i]); });
+  return read(texts.size(), threads, [&](std::size_t i, Analyzer& analyzer) { return read(texts[i], analyzer); });
+}
+
+ParsedQueries QueryReader::read(std::size_t count, unsigned threads,
+                                const std::function<QueryTerms(std::size_t, Analyzer&)>& read_one) const {
+  std::vector<QueryTerms> queries(count);
+  const auto read_some = [&](const tbb::blocked_range<std::size_t>& range) {
+    // Threads that borrowed for each query would mostly wait for each other.
+    const auto own = analyzer();
+    for (std::size_t i = range.begin(); i < range.end(); ++i) queries[i] = read_one(i, *own);
+  };
+  const tbb::blocked_range<std::size_t> all(0, count, queries_per_reading);
+  // Waking other threads takes longer than reading a few queries.
+  if (count <= queries_per_reading)
+    read_some(all);
+  else
+    on_threads(threads, [&] { tbb::parallel_for(all, read_some); });
+  return ParsedQueries(std::move(queries));
 }
 
 QuerySyntax syntax_in(std::string_view text) {

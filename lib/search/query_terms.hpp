@@ -37,8 +37,8 @@ std::string text_of_terms(QueryView query);
 /// Queries that were read together.
 class ParsedQueries {
  public:
-  /// The results of read_one(i) for i < count, computed on `threads` threads.
-  ParsedQueries(std::size_t count, unsigned threads, const std::function<QueryTerms(std::size_t)>& read_one);
+  explicit ParsedQueries(std::vector<QueryTerms> queries)
+      : terms_(std::move(queries)), views_(terms_.begin(), terms_.end()) {}
   ParsedQueries(ParsedQueries&&) noexcept = default;
   ParsedQueries& operator=(ParsedQueries&&) noexcept = default;
   ParsedQueries() = default;
@@ -62,9 +62,15 @@ class QueryReader {
 
   /// Reads a query of the reader's kind. Throws InvalidArgument if the text should be a vector and isn't, if the memory
   /// is too small, and like use().
-  QueryTerms read(std::string_view text) const;
+  QueryTerms read(std::string_view text, Analyzer& analyzer) const;
+  QueryTerms read(std::string_view text) const { return read(text, *analyzer()); }
   /// Reads several queries on `threads` threads.
   ParsedQueries read(std::span<const std::string_view> texts, unsigned threads) const;
+  /// As above, each by read_one(number, a thread's analyzer).
+  ParsedQueries read(std::size_t count, unsigned threads,
+                     const std::function<QueryTerms(std::size_t, Analyzer&)>& read_one) const;
+  /// An analyzer for one thread.
+  SparePool<Analyzer>::Borrowed analyzer() const { return analyzers_.borrow(); }
   /// Makes a query of the index's terms: adds up the weights of repeated terms and drops terms of weight 0. Throws
   /// InvalidArgument for weights that are out of range, or not whole where they must be.
   QueryTerms use(QueryTerms terms) const;

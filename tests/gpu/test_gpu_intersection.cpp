@@ -17,8 +17,12 @@ using Documents = std::vector<std::vector<docid_t>>;
 
 struct Queries {
   explicit Queries(const std::vector<std::vector<std::string>>& terms) {
-    for (const auto& query : terms) texts.push_back(text_of(query));
-    read = ParsedQueries(texts.size(), 1, [&](std::size_t i) { return query_of(terms[i]); });
+    std::vector<QueryTerms> read_terms;
+    for (const auto& query : terms) {
+      texts.push_back(text_of(query));
+      read_terms.push_back(query_of(query));
+    }
+    read = ParsedQueries(std::move(read_terms));
   }
   std::vector<std::string> texts;
   ParsedQueries read;

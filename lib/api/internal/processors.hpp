@@ -147,8 +147,8 @@ void remark_on_visits(const QueryEngine& engine, const TakeRemark& take);
 QueryTerms terms_of(const Query& vector);
 
 /// Reads a query of either form.
-inline QueryTerms read_query(const QueryReader& reader, const Query& query) {
-  return query.is_vector() ? reader.use(terms_of(query)) : reader.read(query.text());
+inline QueryTerms read_query(const QueryReader& reader, const Query& query, Analyzer& analyzer) {
+  return query.is_vector() ? reader.use(terms_of(query)) : reader.read(query.text(), analyzer);
 }
 
 /// Results for programs.

@@ -136,7 +136,7 @@ struct Searcher::Impl {
   /// A query as it is searched for on the CPU.
   QueryTerms terms(const Query& query, std::string_view algorithm, QueryStatistics* statistics,
                    const Filter* filter) const {
-    QueryTerms terms = read_query(*reader, query);
+    QueryTerms terms = read_query(*reader, query, *reader->analyzer());
     if (!expander) return terms;
     return expander->expand(
         terms, processors.backend().cpu().search(terms, algorithm_of(algorithm), expander->documents(), statistics,
@@ -151,8 +151,9 @@ struct Searcher::Impl {
     AnswerConsumer consumer;
     consumer.threads = work.threads != 0 ? own->threads : resources->threads;
     consumer.take = [&](std::size_t query, const QueryAnswer& found) { collection.add(query, found); };
-    ParsedQueries parsed(queries.size(), consumer.threads,
-                         [&](std::size_t i) { return read_query(*reader, queries[i]); });
+    ParsedQueries parsed = reader->read(queries.size(), consumer.threads, [&](std::size_t i, Analyzer& analyzer) {
+      return read_query(*reader, queries[i], analyzer);
+    });
     QueryBackend& backend = processors.backend();
     std::unique_lock lock(gpu_mutex, std::defer_lock);
     if (&backend.backend() != &backend.cpu()) lock.lock();
@@ -251,8 +252,9 @@ BatchResults Intersector::batch(std::span<const Query> queries, const Filter* fi
     own.progress().start("intersect", queries.size(), "queries");
     BatchCollection collection(queries.size(), 1, own.progress());
     const unsigned threads = work.threads != 0 ? own->threads : impl_->resources->threads;
-    const ParsedQueries parsed(queries.size(), threads,
-                               [&](std::size_t i) { return read_query(impl_->reader, queries[i]); });
+    const ParsedQueries parsed = impl_->reader.read(queries.size(), threads, [&](std::size_t i, Analyzer& analyzer) {
+      return read_query(impl_->reader, queries[i], analyzer);
+    });
     IntersectionSteps steps;
     steps.take = [&](std::size_t query, std::span<const docid_t> documents) {
       QueryAnswer answer;

@@ -111,8 +111,9 @@ Tuning tune(const Index& index, std::span<const Topic> topics, const std::string
     processors.divide_memory({options.k, scoring_of(options, shards[0]).scorer, QueryDevice::cpu}, nullptr, left);
     processors.open_engines([&](const IndexReader& shard) { return scoring_of(options, shard); });
     const QueryReader reader = processors.engines().front()->reader();
-    const ParsedQueries parsed(topics.size(), resources->threads,
-                               [&](std::size_t i) { return read_query(reader, topics[i].query); });
+    const ParsedQueries parsed = reader.read(topics.size(), resources->threads, [&](std::size_t i, Analyzer& analyzer) {
+      return read_query(reader, topics[i].query, analyzer);
+    });
     std::vector<TuningTopic> read;
     for (std::size_t i = 0; i < topics.size(); ++i) read.push_back({topics[i].qid, parsed.views()[i]});
     const TuningReport report =
