@@ -169,11 +169,10 @@ void run(const BenchGpuArguments& arguments) {
   std::vector<const gpu::Strategy*> strategies;
   for (const std::string& name : arguments.strategies) strategies.push_back(&gpu::strategy_named(name));
   ShardEngines engines(index, arguments.scoring, arguments.queries);
-  const ParsedQueries read =
-      engines.first().reader(query_kind(arguments.queries.layout.format)).read(texts_of(queries), resources.threads);
   GpuBenchOptions options = arguments.bench;
   options.threads = resources.threads;
   options.cpu = !arguments.no_cpu;
+  options.kind = query_kind(arguments.queries.layout.format);
   std::deque<CachePlan> plans;
   options.memories = cases_of(arguments.gpu_memory, index, plans);
   const std::unique_ptr<TimesOutput> times = times_output(arguments, engines.first(), options);
@@ -185,8 +184,8 @@ void run(const BenchGpuArguments& arguments) {
   report.json["shards"] = index.size();
   for (const GpuInfo& gpu : list_gpus()) report.json["gpus"].push_back(gpu.name);
   const std::span<const QueryEngine* const> shards = engines.backend().engines();
-  const auto measured =
-      measure_gpu({shards.begin(), shards.end()}, read.views(), strategies, algorithms, options, *resources.progress);
+  const auto measured = measure_gpu({shards.begin(), shards.end()}, texts_of(queries), strategies, algorithms, options,
+                                    *resources.progress);
   for (const GpuBenchFigures& figures : measured) {
     report.add("set_ups", row_of(figures));
     if (times) add_times(*times, figures);

@@ -16,6 +16,16 @@ namespace {
 using Results = std::vector<std::vector<ScoredDocument>>;
 using Queries = std::span<const QueryView>;
 
+/// The queries of a benchmark, as text and as read before it.
+struct BenchTexts {
+  const QueryReader reader;
+  const std::span<const std::string_view> texts;
+  const ParsedQueries read;
+
+  BenchTexts(const QueryEngine& engine, std::span<const std::string_view> all, const GpuBenchOptions& options)
+      : reader(engine.reader(options.kind)), texts(all), read(reader.read(all, options.threads)) {}
+};
+
 /// Energy counters change about ten times per second: the work between two readings takes at least this long.
 constexpr double min_energy_seconds = 0.5;
 
@@ -31,12 +41,12 @@ struct CpuReference {
   }
 };
 
-CpuReference answer_on_cpu(CpuBackend& backend, Queries queries, const QueryAlgorithm& algorithm, std::size_t k,
-                           const GpuBenchOptions& options, Progress& progress) {
+CpuReference answer_on_cpu(CpuBackend& backend, const BenchTexts& queries, const QueryAlgorithm& algorithm,
+                           std::size_t k, const GpuBenchOptions& options, Progress& progress) {
   // All algorithms with the same matching have the same results; maxscore is the fastest.
   const QueryAlgorithm& reference =
       algorithm.matching == Matching::any && !options.cpu ? algorithm_named("maxscore") : algorithm;
-  CpuReference out{Results(queries.size()), std::vector<std::uint64_t>(queries.size()), 0};
+  CpuReference out{Results(queries.texts.size()), std::vector<std::uint64_t>(queries.texts.size()), 0};
   AnswerConsumer consumer;
   consumer.threads = options.threads;
   consumer.take = [&](std::size_t i, const QueryAnswer& answer) {
@@ -46,8 +56,13 @@ CpuReference answer_on_cpu(CpuBackend& backend, Queries queries, const QueryAlgo
   const unsigned passes = options.cpu ? options.repeats : 1;
   std::vector<double> seconds;
   progress.start(fmt::format("{} on the CPU, k {}", reference.name, k), passes, "passes");
-  for (unsigned i = 0; i < passes; ++i, progress.add(1))
-    seconds.push_back(wall_seconds([&] { run(backend, {queries, &reference, k}, consumer); }));
+  for (unsigned i = 0; i < passes; ++i, progress.add(1)) {
+    ParsedQueries read;
+    seconds.push_back(wall_seconds([&] {
+      read = queries.reader.read(queries.texts, options.threads);
+      run(backend, {read.views(), &reference, k}, consumer);
+    }));
+  }
   progress.finish();
   if (options.cpu) out.seconds = median(seconds);
   return out;
@@ -55,10 +70,11 @@ CpuReference answer_on_cpu(CpuBackend& backend, Queries queries, const QueryAlgo
 
 class GpuBench {
  public:
-  GpuBench(const CpuBackend& cpu, Queries queries, const GpuBenchOptions& options, const GpuMemoryCase& memory,
+  GpuBench(const CpuBackend& cpu, const BenchTexts& texts, const GpuBenchOptions& options, const GpuMemoryCase& memory,
            const gpu::Strategy& strategy, unsigned gpus, Progress& progress)
       : index_(cpu.engines().front()->index()),
-        queries_(queries),
+        texts_(texts),
+        queries_(texts.read.views()),
         options_(options),
         memory_(memory),
         progress_(progress),
@@ -142,7 +158,11 @@ class GpuBench {
       const FailoverNotice fails = [](const std::string& failure) { throw CudaError(failure); };
       FallibleGpus gpus(shards_, fails);
       FailoverBackend backend(gpus, nullptr, fails);
-      seconds.push_back(wall_seconds([&] { run(backend, {queries_, figures.algorithm, figures.k}, consumer); }));
+      ParsedQueries read;
+      seconds.push_back(wall_seconds([&] {
+        read = texts_.reader.read(texts_.texts, options_.threads);
+        run(backend, {read.views(), figures.algorithm, figures.k}, consumer);
+      }));
       figures.statistics = sum_of(gpus.statistics());
     };
     pass();
@@ -173,9 +193,13 @@ class GpuBench {
     const double all_seconds = wall_seconds([&] {
       for (unsigned repeat = 0; repeat < options_.repeats; ++repeat, progress_.add(1)) {
         figures.statistics = {};
-        for (const QueryView& query : queries_.first(figures.queries)) {
+        for (const std::string_view text : texts_.texts.first(figures.queries)) {
           GpuStatistics counted;
-          wall_us.push_back(1e6 * wall_seconds([&] { counted = search({&query, 1}, figures).second; }));
+          wall_us.push_back(1e6 * wall_seconds([&] {
+                              const QueryTerms query = texts_.reader.read(text);
+                              const QueryView view = query;
+                              counted = search({&view, 1}, figures).second;
+                            }));
           // Queries without posting lists are never sent to a GPU.
           if (counted.batches > 0) device_us.push_back(counted.device.total_us);
           figures.statistics += counted;
@@ -226,6 +250,7 @@ class GpuBench {
   }
 
   const IndexReader& index_;
+  const BenchTexts& texts_;
   const Queries queries_;
   const GpuBenchOptions& options_;
   const GpuMemoryCase& memory_;
@@ -252,14 +277,16 @@ void check_gpu_bench_options(const GpuBenchOptions& options) {
   check_range("repeats", options.repeats, 1, 1000);
 }
 
-std::vector<GpuBenchFigures> measure_gpu(const std::vector<const QueryEngine*>& engines, Queries queries,
+std::vector<GpuBenchFigures> measure_gpu(const std::vector<const QueryEngine*>& engines,
+                                         std::span<const std::string_view> texts,
                                          std::span<const gpu::Strategy* const> strategies,
                                          std::span<const QueryAlgorithm* const> algorithms,
                                          const GpuBenchOptions& options, Progress& progress) {
   check_gpu_bench_options(options);
-  if (queries.empty()) throw InvalidArgument("a benchmark needs at least one query");
+  if (texts.empty()) throw InvalidArgument("a benchmark needs at least one query");
   for (const gpu::Strategy* strategy : strategies) gpu::check_answers(*strategy, algorithms);
   CpuBackend cpu(engines);
+  const BenchTexts queries(*engines.front(), texts, options);
   std::map<std::pair<const QueryAlgorithm*, std::size_t>, CpuReference> references;
   const auto reference_of = [&](const QueryAlgorithm& algorithm, std::size_t k) -> const CpuReference& {
     const auto [known, is_new] = references.try_emplace({&algorithm, k});

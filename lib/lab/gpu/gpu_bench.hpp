@@ -43,7 +43,8 @@ struct GpuBenchOptions {
   std::vector<GpuMemoryCase> memories{{}};  ///< one after another, at least one
   unsigned threads = 1;                     ///< CPU threads
   unsigned repeats = 3;
-  bool cpu = true;  ///< whether to measure the CPU; results are always compared
+  bool cpu = true;                   ///< whether to measure the CPU; results are always compared
+  QueryKind kind = QueryKind::text;  ///< of the queries
   /// Whether to record the times of single queries. For larger batches, this takes another measurement, in batches of
   /// queries with lists of similar length.
   bool each_query = false;
@@ -80,7 +81,7 @@ struct GpuBenchFigures {
 /// throws InvalidArgument if these are all, or if there are fewer shards than GPUs. Throws Error, naming query,
 /// algorithm and strategy, if results differ; otherwise what GpuShards throws.
 std::vector<GpuBenchFigures> measure_gpu(const std::vector<const QueryEngine*>& engines,
-                                         std::span<const QueryView> queries,
+                                         std::span<const std::string_view> texts,
                                          std::span<const gpu::Strategy* const> strategies,
                                          std::span<const QueryAlgorithm* const> algorithms,
                                          const GpuBenchOptions& options, Progress& progress);
