@@ -39,11 +39,11 @@ struct EntryCounts {
 
 /// A batch's times by the GPU's clock, in microseconds.
 struct BatchTimes {
-  double upload_us = 0;
+  double upload_us = 0;  ///< 0 for batches of few queries, whose upload counts as a part of the next step
   /// Lists to entries; 0 for small batches of intersections, which read the lists directly. For `partition`: cursors.
   double decode_us = 0;
-  /// Entries or lists to candidates. All kernels for strategies without these steps, for several tiles of `ding`, and
-  /// for windows, without waits for copies.
+  /// Entries or lists to candidates. All kernels for strategies without these steps, for few queries, for several tiles
+  /// of `ding`, and for windows, without waits for copies.
   double unite_us = 0;
   double finish_us = 0;  ///< candidates to results
   double download_us = 0;

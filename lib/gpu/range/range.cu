@@ -142,13 +142,14 @@ class RangeRun final : public StrategyRun {
     with_coding(device_.coding, [&]<Coding coding>() {
       if (decodes_) {
         decode_missing<coding>(index, view_, decodes_coded_, device_.quantized, stream);
-        if (view_.blocks > 0) decoded_.record(stream);
+        if (notes_decoding()) decoded_.record(stream);
         find_candidates(work, index.left_free, stream);
       } else {
         RangeKernels<coding>::intersect(index, view_, device_.quantized, stream);
       }
-      united_.record(stream);
-      const bool spread = decodes_ && view_.num_queries <= max_spread_queries;
+      if (!is_direct()) united_.record(stream);
+      const bool few = is_direct() && view_.k <= max_results_of_few;
+      const bool spread = decodes_ && view_.num_queries <= max_spread_queries && !few;
       if (spread) RangeKernels<coding>::score(index, view_, device_.quantized, stream);
       RangeKernels<coding>::finish(index, view_, device_.quantized, !decodes_ || spread, stream);
     });
@@ -160,15 +161,18 @@ class RangeRun final : public StrategyRun {
   }
 
   void add_times(const CudaEvent& started, const CudaEvent& ended, BatchTimes& times) const override {
-    const bool decoded = decodes_ && view_.blocks > 0;
-    times.decode_us = decoded ? decoded_.us_since(started) : 0;
-    times.unite_us = united_.us_since(decoded ? decoded_ : started);
-    times.finish_us = ended.us_since(united_);
+    times.decode_us = notes_decoding() ? decoded_.us_since(started) : 0;
+    times.unite_us = (is_direct() ? ended : united_).us_since(notes_decoding() ? decoded_ : started);
+    times.finish_us = is_direct() ? 0 : ended.us_since(united_);
   }
 
   BatchCounts counts() const override { return counts_; }
 
  private:
+  /// An event takes as long as a small step of a direct batch, so its steps are measured as one.
+  bool is_direct() const { return view_.num_queries <= max_direct_queries; }
+  bool notes_decoding() const { return decodes_ && view_.blocks > 0 && !is_direct(); }
+
   template <class Visit>
   void visit_filled(const Visit& visit) {
     visit(query_sets_, view_.query_sets);

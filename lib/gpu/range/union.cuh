@@ -80,22 +80,23 @@ class UnionBlock {
   __device__ void run() {
     clear_sums();
     const std::uint32_t all = batch_.ranges * batch_.num_query_sets;
-    for (;;) {
-      __syncthreads();
+    // The first item needs no queue. Taking the next one while this one is answered makes large batches slower.
+    for (std::uint32_t work = blockIdx.x; work < all; work = shared_.work) {
       if (threadIdx.x == 0) {
-        shared_.work = atomicAdd(batch_.next_work, 1u);
         shared_.num_queries = shared_.num_lookups = shared_.num_lists = shared_.num_candidates = 0;
         shared_.next_query = shared_.next_lookup_task = 0;
       }
       __syncthreads();
-      const std::uint32_t work = shared_.work;
-      if (work >= all) return;
       range_ = work / batch_.num_query_sets;
       begin_ = (batch_.first_range + range_) * range_documents;
       choose_queries(batch_.query_sets[work % batch_.num_query_sets]);
       __syncthreads();
       look_up();
       answer_queries();
+      if (all <= gridDim.x) return;
+      __syncthreads();
+      if (threadIdx.x == 0) shared_.work = gridDim.x + atomicAdd(batch_.next_work, 1u);
+      __syncthreads();
     }
   }
 

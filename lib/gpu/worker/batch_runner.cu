@@ -73,7 +73,7 @@ struct DeviceBatchRunner final : RunnerState<BatchRunner> {
 
   const EntryStore* entries = nullptr;
   CudaStream uploading;                     ///< of windows' views, concurrently with the previous window's kernels
-  const CudaEvent* first_kernel = nullptr;  ///< the start of the batch's kernels: kernels_started or uploaded
+  const CudaEvent* first_kernel = nullptr;  ///< the start of the batch's kernels: kernels_started or started
   CudaEvent kernel_ends[2];                 ///< of this batch and the previous one, which other runners may still read
   unsigned turn = 0;                        ///< of the current batch in kernel_ends
   const CudaEvent* beside = nullptr;        ///< the end of the batch that this one overlaps with; null: none
@@ -165,7 +165,7 @@ struct DeviceBatchRunner final : RunnerState<BatchRunner> {
     started.record(stream);
     copy_to_device(in.data(), host_in.data(), copied, stream);
     fill_zero(in.data() + copied, layout.bytes() - copied, stream);
-    uploaded.record(stream);
+    if (!direct) uploaded.record(stream);
 
     view.entries = entries ? entries->arena() : nullptr;
     if (batch.entries_of.lists.empty()) view.entries_of = nullptr;
@@ -196,10 +196,10 @@ struct DeviceBatchRunner final : RunnerState<BatchRunner> {
     }
   }
 
-  /// Notes the start of kernels. An event takes as long as a small step of a direct batch, so none is recorded if
-  /// kernels need not wait after the upload.
+  /// Notes the start of kernels. An event takes as long as a small step of a direct batch, whose upload therefore counts
+  /// as a part of its first kernel, unless that has to wait.
   void note_start(bool waits) {
-    first_kernel = direct && !waits ? &uploaded : &kernels_started;
+    first_kernel = direct && !waits ? &started : &kernels_started;
     if (first_kernel == &kernels_started) kernels_started.record(stream);
   }
 
@@ -323,7 +323,7 @@ struct DeviceBatchRunner final : RunnerState<BatchRunner> {
   void wait() override {
     all_ended().wait();
     batch_times = {};
-    batch_times.upload_us = uploaded.us_since(started);
+    if (!direct) batch_times.upload_us = uploaded.us_since(started);
     if (by_windows)
       batch_times.unite_us = window_kernels.us();
     else
