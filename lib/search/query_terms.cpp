@@ -1,17 +1,18 @@
 #include "quern/search/query_terms.hpp"
 
 #include <fmt/format.h>
-#include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 
+#include <array>
 #include <cmath>
+#include <iterator>
 
 #include "quern/text/utf8.hpp"
 
 namespace quern {
 namespace {
 
-/// Queries per task.
+/// Queries that a thread reads at a time.
 constexpr std::size_t queries_per_reading = 64;
 
 [[noreturn]] void refuse_weight(const QueryTerm& term, std::string_view why) {
@@ -126,19 +127,29 @@ ParsedQueries QueryReader::read(std::span<const std::string_view> texts, unsigne
 
 ParsedQueries QueryReader::read(std::size_t count, unsigned threads,
                                 const std::function<QueryTerms(std::size_t, Analyzer&)>& read_one) const {
-  std::vector<QueryTerms> queries(count);
-  const auto read_some = [&](const tbb::blocked_range<std::size_t>& range) {
-    // Threads that borrowed for each query would mostly wait for each other.
+  const std::size_t parts = (count + queries_per_reading - 1) / queries_per_reading;
+  std::vector<QueryTerms> terms(parts);
+  std::vector<QueryView> views(count);
+  // With an analyzer and an array for each query, threads would mostly wait for locks of the pool and of memory.
+  const auto read_part = [&](std::size_t part) {
     const auto own = analyzer();
-    for (std::size_t i = range.begin(); i < range.end(); ++i) queries[i] = read_one(i, *own);
+    const std::size_t first = part * queries_per_reading, queries = std::min(queries_per_reading, count - first);
+    QueryTerms all;
+    std::array<std::size_t, queries_per_reading> ends{};
+    for (std::size_t i = 0; i < queries; ++i) {
+      std::ranges::move(read_one(first + i, *own), std::back_inserter(all));
+      ends[i] = all.size();
+    }
+    terms[part] = std::move(all);
+    for (std::size_t i = 0, begin = 0; i < queries; begin = ends[i++])
+      views[first + i] = QueryView(terms[part]).subspan(begin, ends[i] - begin);
   };
-  const tbb::blocked_range<std::size_t> all(0, count, queries_per_reading);
   // Waking other threads takes longer than reading a few queries.
-  if (count <= queries_per_reading)
-    read_some(all);
+  if (parts == 1)
+    read_part(0);
   else
-    on_threads(threads, [&] { tbb::parallel_for(all, read_some); });
-  return ParsedQueries(std::move(queries));
+    on_threads(threads, [&] { tbb::parallel_for(std::size_t{0}, parts, read_part); });
+  return ParsedQueries(std::move(terms), std::move(views));
 }
 
 QuerySyntax syntax_in(std::string_view text) {

@@ -39,6 +39,9 @@ class ParsedQueries {
  public:
   explicit ParsedQueries(std::vector<QueryTerms> queries)
       : terms_(std::move(queries)), views_(terms_.begin(), terms_.end()) {}
+  /// Queries whose views are parts of `terms`.
+  ParsedQueries(std::vector<QueryTerms> terms, std::vector<QueryView> views)
+      : terms_(std::move(terms)), views_(std::move(views)) {}
   ParsedQueries(ParsedQueries&&) noexcept = default;
   ParsedQueries& operator=(ParsedQueries&&) noexcept = default;
   ParsedQueries() = default;
