@@ -196,8 +196,8 @@ struct DeviceBatchRunner final : RunnerState<BatchRunner> {
     }
   }
 
-  /// Notes the start of kernels. An event takes as long as a small step of a direct batch, whose upload therefore counts
-  /// as a part of its first kernel, unless that has to wait.
+  /// Notes the start of kernels. An event takes as long as a small step of a direct batch, whose upload therefore
+  /// counts as a part of its first kernel, unless that has to wait.
   void note_start(bool waits) {
     first_kernel = direct && !waits ? &started : &kernels_started;
     if (first_kernel == &kernels_started) kernels_started.record(stream);
