@@ -120,24 +120,21 @@ IndexReader::IndexReader(ContainerReader container) : ManifestReader(std::move(c
     global_scores_ = array_of<float>(container_, "global_scores", manifest_.documents);
 }
 
-PostingList IndexReader::list(term_t number) const {
+std::pair<std::string, PostingList> IndexReader::entry(term_t number) const {
   DictionaryBlock block = lexicon_.block(number / terms_per_block);
   ListPlace place = block_start(number / terms_per_block);
   DictionaryEntry entry;
   while (block.next(entry)) {
     ByteReader reader(entry.payload, lexicon_.what());
-    if (const ListHead head = read_head(reader, place); head.place.number == number) return read_list(reader, head);
+    if (const ListHead head = read_head(reader, place); head.place.number == number)
+      return {std::string(entry.term), read_list(reader, head)};
   }
   return {};
 }
 
-std::string IndexReader::term(term_t number) const {
-  DictionaryBlock block = lexicon_.block(number / terms_per_block);
-  DictionaryEntry entry;
-  for (term_t i = 0; block.next(entry); ++i)
-    if (i == number % terms_per_block) return std::string(entry.term);
-  return {};
-}
+PostingList IndexReader::list(term_t number) const { return entry(number).second; }
+
+std::string IndexReader::term(term_t number) const { return entry(number).first; }
 
 void IndexReader::check_document_scores() const {
   for (const char* section : {"pagerank", "global_scores"})

@@ -166,9 +166,9 @@ class IndexReader : public ManifestReader<IndexReader, IndexManifest, FileKind::
       visit(entry.term, list);
     }
   }
-  /// The list with this number, which must exist.
+  /// The term and the list with this number, which must exist, by one walk through their lexicon block.
+  std::pair<std::string, PostingList> entry(term_t number) const;
   PostingList list(term_t number) const;
-  /// The term of list `number`.
   std::string term(term_t number) const;
   std::uint64_t num_lexicon_blocks() const { return lexicon_.num_blocks(); }
 

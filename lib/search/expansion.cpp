@@ -118,8 +118,7 @@ const QueryExpander::Shard& QueryExpander::shard_of(docid_t docid) const {
 
 const QueryExpander::Term& QueryExpander::term(const Shard& shard, term_t number, std::deque<Term>& uncached) const {
   if (const Term* const known = shard.known.find(number)) return *known;
-  const PostingList list = shard.engine->index().list(number);
-  std::string text = shard.engine->index().term(number);
+  auto [text, list] = shard.engine->index().entry(number);
   const bool does_count = counts(text, static_cast<double>(list.whole_df));
   auto term = std::make_unique<Term>(Term{number, std::move(text), static_cast<double>(list.whole_cf), does_count});
   if (const Term* const cached = shard.known.add(term)) return *cached;
