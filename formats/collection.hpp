@@ -39,8 +39,8 @@ struct CollectionManifest {
   std::string to_json() const;
   /// Throws CorruptFile, with `what`.
   static CollectionManifest from_json(const std::string& text, const std::string& what);
-  /// Adds the counts of another split of the corpus, called `what`, that a manifest may lack: tokens of titles, which
-  /// then stay unknown, and bad documents. Throws InvalidArgument if the splits can't stand for one collection: if they
+  /// Adds the optional counts of another split of the corpus, called `what`: tokens in titles, which are unknown if
+  /// either lacks them, and bad documents. Throws InvalidArgument if the splits can't stand for one collection: if they
   /// have more bad documents than the corpus may have, or if copies were dropped, which needs all pages.
   void join_choices(const CollectionManifest& other, const std::string& what);
 };

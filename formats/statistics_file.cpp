@@ -66,6 +66,8 @@ StatisticsManifest StatisticsManifest::from_json(const std::string& text, const 
     read_parse_settings(json.at("settings"), what, manifest.collection);
     manifest.collection.libraries = read_libraries(json);
     describe_statistics_file(ManifestGet{json}, manifest);
+    if (manifest.collection.title_tokens.value_or(0) > manifest.collection.tokens)
+      throw CorruptFile(what + ": section 'manifest': more tokens in titles than in all");
     const auto hash = hash_of_text(json.at("documents_hash").get<std::string>());
     if (!hash) throw CorruptFile(what + ": section 'manifest': 'documents_hash' is not a hash");
     manifest.documents_hash = *hash;

@@ -41,7 +41,7 @@ class ForwardPostings {
   /// Memory of begin_chunk(), and of next() for postings beyond `enough`.
   static std::uint64_t memory_bytes(const CollectionReader& collection, std::size_t chunk);
 
-  /// Postings of a split document in memory at once; twice as many before sorting.
+  /// Postings of a split document in memory at once; twice as many before sorting, and as many for titles with factors.
   static constexpr std::size_t split_batch_postings = 1 << 18;
   /// Calls visit(postings) for batches of the postings of a document that spans several chunks: terms increase, each
   /// occurs once, with `docid`. Reads the document's chunks again for each batch.

@@ -94,6 +94,25 @@ TEST_CASE("batches for several GPUs respect their maximum size, and few queries 
   CHECK(take(none).empty());
 }
 
+TEST_CASE("batches for several GPUs are divided only if they have enough queries", "[query_queue]") {
+  auto queries = queries_of(1000);
+  const auto batches_of = [&](std::size_t count, std::size_t gpus, std::size_t min_queries) {
+    std::vector<GpuQuery*> some = pointers_to(queries);
+    some.resize(count);
+    for (GpuQuery* query : some) query->postings = 1;
+    QueryQueue queue(std::move(some), 16384, gpus, 0, min_queries);
+    std::size_t batches = 0;
+    while (!take(queue).empty()) ++batches;
+    return batches;
+  };
+  CHECK(batches_of(256, 2, 256) == 1);
+  CHECK(batches_of(257, 2, 256) == 2);
+  CHECK(batches_of(1000, 2, 256) == 4);
+  CHECK(batches_of(1000, 8, 256) == 4);
+  CHECK(batches_of(256, 2, 1) == 4);
+  CHECK(batches_of(1000, 8, 1) == 16);
+}
+
 TEST_CASE("returned queries are taken again, and a stopped queue is empty", "[query_queue]") {
   auto queries = queries_of(100);
   QueryQueue queue(pointers_to(queries), 10, 1, 0);

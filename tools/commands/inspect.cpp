@@ -175,17 +175,19 @@ Json order_json(const OrderReader& order) {
 Json statistics_json(const StatisticsReader& statistics) {
   const StatisticsManifest& manifest = statistics.manifest();
   const CollectionManifest& counts = manifest.collection;
-  return {{"kind", "statistics"},
-          {"splits", statistics.splits().size()},
-          {"documents", counts.documents},
-          {"empty_documents", counts.empty_documents},
-          {"terms", counts.terms},
-          {"postings", counts.postings},
-          {"tokens", counts.tokens},
-          {"duplicates", manifest.duplicates},
-          {"documents_hash", hash_text(manifest.documents_hash)},
-          {"file_bytes", statistics.container().file().size()},
-          {"sections", sections_json(statistics.container())}};
+  Json json = {{"kind", "statistics"},
+               {"splits", statistics.splits().size()},
+               {"documents", counts.documents},
+               {"empty_documents", counts.empty_documents},
+               {"terms", counts.terms},
+               {"postings", counts.postings},
+               {"tokens", counts.tokens},
+               {"duplicates", manifest.duplicates},
+               {"documents_hash", hash_text(manifest.documents_hash)},
+               {"file_bytes", statistics.container().file().size()},
+               {"sections", sections_json(statistics.container())}};
+  if (counts.title_tokens) json["title_tokens"] = *counts.title_tokens;
+  return json;
 }
 
 Json scales_json(const Scales& scales) {

@@ -39,7 +39,7 @@ struct EntryCounts {
 
 /// A batch's times by the GPU's clock, in microseconds.
 struct BatchTimes {
-  double upload_us = 0;  ///< 0 for batches of few queries, whose upload counts as a part of the next step
+  double upload_us = 0;  ///< 0 for batches of few queries that don't wait: it is a part of the next step
   /// Lists to entries; 0 for small batches of intersections, which read the lists directly. For `partition`: cursors.
   double decode_us = 0;
   /// Entries or lists to candidates. All kernels for strategies without these steps, for few queries, for several tiles

@@ -42,7 +42,8 @@ inline constexpr std::uint64_t kept_lookups_per_batch = std::uint64_t{1} << 14, 
 inline constexpr std::size_t max_direct_queries = 16;
 /// Maximum queries of a batch whose candidates all warps score together, instead of a thread block per query.
 inline constexpr std::size_t max_spread_queries = 256;
-/// Unless a direct batch has at most this many results per query: then another launch takes longer than scoring.
+/// In direct batches with at most this many results per query, the last kernel scores candidates: another launch would
+/// take longer.
 inline constexpr std::uint32_t max_results_of_few = 64;
 /// Minimum and maximum documents of a query's shortest list per item of an intersection from entries, and the preferred
 /// items per batch. With smaller items, warps end closer together; larger ones have less fixed cost.
@@ -50,7 +51,8 @@ inline constexpr std::uint32_t min_item_documents = 32, max_item_documents = 256
 inline constexpr std::uint64_t items_per_intersection = 16384;
 /// Batches per GPU, if there are several. With more, GPUs finish closer together; with fewer, lists are decoded less.
 inline constexpr std::size_t batches_per_gpu = 2;
-/// Fewer queries are not divided among GPUs, which then answer batches of different searches.
+/// While several searches are under way, at most this many queries are not divided among GPUs, which then answer
+/// batches of different searches.
 inline constexpr std::size_t min_divided_queries = 256;
 /// Queries in a search's first step where an additional batch costs little. Meanwhile, the others' lists are found.
 inline constexpr std::size_t first_step_queries = 2048;

@@ -96,6 +96,7 @@ struct DeviceBatchRunner final : RunnerState<BatchRunner> {
   StepClock window_kernels;  ///< of all windows
   std::size_t num_results_at = 0, results_at = 0, damaged_at = 0;
   bool direct = false;                             ///< see max_direct_queries
+  bool kernels_wait = false;                       ///< after the upload, for others' work
   std::uint64_t max_batch_bytes = account.left();  ///< see bytes_for_batches()
   BatchTimes batch_times;
 
@@ -165,7 +166,7 @@ struct DeviceBatchRunner final : RunnerState<BatchRunner> {
     started.record(stream);
     copy_to_device(in.data(), host_in.data(), copied, stream);
     fill_zero(in.data() + copied, layout.bytes() - copied, stream);
-    if (!direct) uploaded.record(stream);
+    if (notes_upload()) uploaded.record(stream);
 
     view.entries = entries ? entries->arena() : nullptr;
     if (batch.entries_of.lists.empty()) view.entries_of = nullptr;
@@ -196,15 +197,18 @@ struct DeviceBatchRunner final : RunnerState<BatchRunner> {
     }
   }
 
-  /// Notes the start of kernels. An event takes as long as a small step of a direct batch, whose upload therefore
-  /// counts as a part of its first kernel, unless that has to wait.
-  void note_start(bool waits) {
-    first_kernel = direct && !waits ? &started : &kernels_started;
-    if (first_kernel == &kernels_started) kernels_started.record(stream);
+  /// An event takes as long as a small step of a direct batch, so its upload counts as a part of the first kernel
+  /// unless that has to wait.
+  bool notes_upload() const { return !direct || kernels_wait; }
+  void note_start() {
+    first_kernel = notes_upload() ? &kernels_started : &started;
+    if (notes_upload()) kernels_started.record(stream);
   }
 
-  void begin(const QueryBatch& batch, const BatchWork& work) {
+  /// `waits`: whether kernels wait after the upload.
+  void begin(const QueryBatch& batch, const BatchWork& work, bool waits) {
     use_gpu();
+    kernels_wait = waits;
     direct = batch.queries.size() <= max_direct_queries;
     beside = nullptr;
     index_view.left_free = store ? store->device().moving_blocks() : 0;
@@ -217,7 +221,7 @@ struct DeviceBatchRunner final : RunnerState<BatchRunner> {
   }
 
   void begin_windows(const QueryBatch& batch, const BatchWork& work) override {
-    begin(batch, work);
+    begin(batch, work, true);
     by_windows = true;
     window_kernels.clear();
     ArrayLayout layout;
@@ -263,7 +267,7 @@ struct DeviceBatchRunner final : RunnerState<BatchRunner> {
                    std::uint64_t first_entry, const BatchRunner* after) override {
     use_gpu();
     if (after) make_wait(kernels_of(*after));
-    note_start(true);
+    note_start();
     DeviceListStore::Device& device = list_store.device();
     run_in_turn(
         device, flight, windows.size(),
@@ -281,7 +285,7 @@ struct DeviceBatchRunner final : RunnerState<BatchRunner> {
   }
 
   void start(const QueryBatch& batch, const BatchWork& work, const BatchRunner* after, bool overlaps) override {
-    begin(batch, work);
+    begin(batch, work, store != nullptr || (after != nullptr && !overlaps));
     by_windows = false;
     strategy->prepare(batch, work);
     if (after && overlaps)
@@ -289,7 +293,7 @@ struct DeviceBatchRunner final : RunnerState<BatchRunner> {
     else if (after)
       make_wait(kernels_of(*after));
     if (store) store->device().make_wait(stream);
-    note_start(store != nullptr || (after != nullptr && !overlaps));
+    note_start();
     strategy->run(index_view, view, batch, work, stream);
     download();
   }
@@ -323,7 +327,7 @@ struct DeviceBatchRunner final : RunnerState<BatchRunner> {
   void wait() override {
     all_ended().wait();
     batch_times = {};
-    if (!direct) batch_times.upload_us = uploaded.us_since(started);
+    if (notes_upload()) batch_times.upload_us = uploaded.us_since(started);
     if (by_windows)
       batch_times.unite_us = window_kernels.us();
     else

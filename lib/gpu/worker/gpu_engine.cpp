@@ -17,6 +17,18 @@ constexpr std::size_t queries_per_block = 16;
 /// begin later, and idle while the results of the last queries are merged; with fewer, kernels are less efficient.
 constexpr std::size_t queries_per_small_search = 2048;
 
+/// Counts a search while it is under way.
+class UnderWay {
+ public:
+  explicit UnderWay(std::atomic<unsigned>& searches) : searches_(searches) { ++searches_; }
+  UnderWay(const UnderWay&) = delete;
+  UnderWay& operator=(const UnderWay&) = delete;
+  ~UnderWay() { --searches_; }
+
+ private:
+  std::atomic<unsigned>& searches_;
+};
+
 gpu::Pruning pruning_of(const QueryAlgorithm& algorithm, const QueryEngine& engine) {
   if (!engine.scoring_context().bounds_hold || algorithm.name == "or") return gpu::Pruning::none;
   return algorithm.name == "wand" ? gpu::Pruning::lists : gpu::Pruning::blocks;
@@ -122,6 +134,7 @@ std::vector<std::vector<ScoredDocument>> GpuEngine::search(std::span<const Query
   if (passing != nullptr) gpu::check_filters(*options_.strategy);
   const QueryAlgorithm* const algorithms[] = {&algorithm};
   gpu::check_answers(*options_.strategy, algorithms);
+  const UnderWay under_way(searches_);
   Search search{queries, algorithm, k, passing, passing == nullptr ? 0 : ++filtered_searches_, {}};
   search.results.resize(queries.size());
   GpuStatistics all;
@@ -215,7 +228,7 @@ void GpuEngine::answer(std::span<GpuQuery> all, const gpu::BatchWork& work, GpuS
   const std::uint64_t fixed_cost = engine_.index().num_documents() / gpu::documents_per_posting;
   gpu::ResumePool cpu(engine_, work.k, work.passing);
   for (unsigned attempt = 0; attempt < max_attempts && !queries.empty(); ++attempt) {
-    QueryQueue queue(std::move(queries), max_batch, gpus(), fixed_cost);
+    QueryQueue queue(std::move(queries), max_batch, gpus(), fixed_cost, searches_ > 1 ? gpu::min_divided_queries : 1);
     queries = process(queue, {work, &cpu}, statistics);
     if (attempt == 0) statistics.run_again += queries.size();
   }

@@ -78,6 +78,7 @@ class GpuEngine {
   bool keeps_all_ = false;  ///< no batch copies lists, so additional batches cost little
   gpu::WorkerPool<RankingWorker> workers_;
   std::atomic<std::uint64_t> filtered_searches_ = 0;  ///< so far
+  std::atomic<unsigned> searches_ = 0;                ///< under way
 };
 
 }  // namespace quern

@@ -48,7 +48,7 @@ std::size_t add_queries(gpu::QueryBatch& batch, std::span<GpuQuery* const> queri
 }  // namespace
 
 QueryQueue::QueryQueue(std::vector<GpuQuery*> queries, std::size_t max_queries, std::size_t gpus,
-                       std::uint64_t fixed_cost) {
+                       std::uint64_t fixed_cost, std::size_t min_queries) {
   sort_by_cost(queries);
   const std::size_t count = queries.size();
   if (count == 0) return;
@@ -57,7 +57,7 @@ QueryQueue::QueryQueue(std::vector<GpuQuery*> queries, std::size_t max_queries, 
   if (gpus <= 1) {
     limits.queries = divided_up(count, batches);
   } else {
-    batches = std::max(batches, std::min(divided_up(count, gpu::min_divided_queries), gpus * gpu::batches_per_gpu));
+    batches = std::max(batches, std::min(divided_up(count, min_queries), gpus * gpu::batches_per_gpu));
     limits.queries = max_queries;
     limits.cost_of = [fixed_cost](const GpuQuery& query) { return query.postings + fixed_cost; };
     std::uint64_t cost = 0;

@@ -20,8 +20,10 @@ struct GpuQuery {
 class QueryQueue {
  public:
   /// Batches have at most `max_queries` queries. For one GPU, all have the same size. For several GPUs, all have the
-  /// same cost (postings plus `fixed_cost` per query), and each GPU gets a few.
-  QueryQueue(std::vector<GpuQuery*> queries, std::size_t max_queries, std::size_t gpus, std::uint64_t fixed_cost);
+  /// same cost (postings plus `fixed_cost` per query), and each GPU gets a few, but fewer if batches would have less
+  /// than about `min_queries` queries.
+  QueryQueue(std::vector<GpuQuery*> queries, std::size_t max_queries, std::size_t gpus, std::uint64_t fixed_cost,
+             std::size_t min_queries = 1);
 
   /// Takes the next batch. If the queue is empty, waits until all taken batches are settled, since their queries may
   /// come back. Returns an empty batch when none is left.

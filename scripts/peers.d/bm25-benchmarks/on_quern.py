@@ -24,7 +24,7 @@ def fetch(dataset, folder):
         except ImportError:
             sys.exit(f'on_quern: {path} is missing; unzip the dataset there, or install beir, which downloads it')
         download_and_unzip(URL.format(dataset), str(folder))
-    if dataset == 'cqadupstack':
+    if dataset == 'cqadupstack':  # has parts, which the benchmarks join
         from utils.beir import merge_cqa_dupstack
         merge_cqa_dupstack(path)
     return path
@@ -50,6 +50,8 @@ def load(path, split):
     except OSError as error:
         sys.exit(f'on_quern: {error.filename}: {error.strerror}; a dataset in the form of BEIR has it')
     texts = {line['_id']: line['text'] for line in read_lines(path / 'queries.jsonl')}
+    if missing := qrels.keys() - texts.keys():
+        sys.exit(f'on_quern: {path / "queries.jsonl"} lacks the judged query {min(missing)}')
     return documents, {query: texts[query] for query in qrels}, qrels
 
 
@@ -69,12 +71,15 @@ class Timer:
 
 
 def evaluate(results, qrels):
-    """Measures as BEIR computes them, which ignores a document with the id of its query."""
+    """Means over the judged queries as BEIR computes them, which ignores a document with the id of its query."""
     run = {query: {docno: score for docno, score in found.items() if docno != query}
            for query, found in results.to_run().items()}
     names = [f'{name}.{cut}' for name in MEASURES.values() for cut in CUTS]
-    values = quern.evaluate(run, qrels, names)['all']
-    return {key: {str(cut): round(values[f'{name}_{cut}'], 5) for cut in CUTS} for key, name in MEASURES.items()}
+    by_query = quern.evaluate(run, qrels, names)['by_query'] if any(run.values()) else {}
+
+    def mean(name):  # a query without results counts as 0
+        return round(sum(values[name] for values in by_query.values()) / len(qrels), 5)
+    return {key: {str(cut): mean(f'{name}_{cut}') for cut in CUTS} for key, name in MEASURES.items()}
 
 
 def main(dataset, n_threads, top_k, save_dir, result_dir, stemmer_name, stopwords, k1, b):

@@ -222,4 +222,14 @@ TEST_CASE("the scale of splits is that of the whole corpus", "[shards][property]
   }
 }
 
+TEST_CASE("statistics with more tokens in titles than in all are refused", "[shards]") {
+  SplitCorpus corpus(random_corpus(1, {60, 120, 40, false}), 2);
+  StatisticsManifest manifest = corpus.statistics().manifest();
+  manifest.collection.title_tokens = manifest.collection.tokens;
+  CHECK(StatisticsManifest::from_json(manifest.to_json(), "statistics").collection.title_tokens ==
+        manifest.collection.tokens);
+  ++*manifest.collection.title_tokens;
+  CHECK_THROWS_AS(StatisticsManifest::from_json(manifest.to_json(), "statistics"), CorruptFile);
+}
+
 }  // namespace quern
