@@ -301,6 +301,7 @@ TEST_CASE("fuse combines runs, says what some lack, and refuses what can't be", 
         Case{{a, b, "--weights", "1,nan"}, 2, "--weights"}, Case{{a, b, "--method", "sum"}, 2, "--method"},
         Case{{a, b, "--normalize", "none"}, 2, "--normalize needs --method"},
         Case{{a, b, "--method", "combsum", "--rrf-k", "1"}, 2, "--rrf-k needs --method rrf"},
+        Case{{a, b, "--weights", "1", "-o", out}, 2, "1 weight for 2 runs"},
         Case{{a, b, "--rrf-k", "-1"}, 2, "--rrf-k"}, Case{{a, b, "-k", "0"}, 2, "-k"},
         Case{{a, b, "-o", a, "--force"}, 2, "overwrite"}, Case{{a, b, "-o", out}, 1, "--force"},
         Case{{a, folder.path("missing")}, 1, "missing"}}) {

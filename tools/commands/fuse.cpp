@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
-#include "quern/api/fusion.hpp"
-#include "quern/eval/run_fusion.hpp"
+#include "quern/api/internal/fusion_options.hpp"
 
 #include "command.hpp"
 #include "query_options.hpp"
@@ -17,6 +16,7 @@ struct FuseArguments {
 };
 
 void run(const FuseArguments& arguments) {
+  api::fusion_options(arguments.options, arguments.runs);  // wrong ones are refused before the output is opened
   const Resources resources = make_resources(arguments.common, arguments.output);
   TextOutput out(arguments.output, arguments.common.force);
   const api::FusionReport report = api::fuse(

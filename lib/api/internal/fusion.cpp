@@ -1,12 +1,8 @@
-#include "quern/api/fusion.hpp"
-
 #include "quern/api/internal/boundary.hpp"
-#include "quern/eval/run_fusion.hpp"
+#include "quern/api/internal/fusion_options.hpp"
 
 namespace quern::api {
-namespace {
 
-/// What doesn't apply is refused.
 quern::FusionOptions fusion_options(const FusionOptions& options, const std::vector<std::string>& paths) {
   if (paths.size() < 2) throw WrongUsage("name two runs or more");
   if (std::count(paths.begin(), paths.end(), "-") > 1)
@@ -29,8 +25,6 @@ quern::FusionOptions fusion_options(const FusionOptions& options, const std::vec
   out.tag = options.tag;
   return out;
 }
-
-}  // namespace
 
 FusionReport fuse(const std::vector<std::string>& paths, const FusionOptions& options,
                   const std::function<void(std::string_view)>& write, const Work& work) {
