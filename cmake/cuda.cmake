@@ -19,7 +19,7 @@ if(CCACHE_PROGRAM AND NOT DEFINED CMAKE_CUDA_COMPILER_LAUNCHER)
   set(CMAKE_CUDA_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
 endif()
 enable_language(CUDA)
-find_package(CUDAToolkit REQUIRED)
+include(cmake/quern_find_cuda.cmake)
 if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
   set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)  # CMake 3.25 does not know C++20 for nvcc
 endif()

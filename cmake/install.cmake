@@ -21,4 +21,4 @@ configure_package_config_file(cmake/quern-config.cmake.in "${CMAKE_BINARY_DIR}/q
                               INSTALL_DESTINATION "${package_folder}")
 write_basic_package_version_file("${CMAKE_BINARY_DIR}/quern-config-version.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${CMAKE_BINARY_DIR}/quern-config.cmake" "${CMAKE_BINARY_DIR}/quern-config-version.cmake"
-              cmake/quern_find_libraries.cmake DESTINATION "${package_folder}")
+              cmake/quern_find_libraries.cmake cmake/quern_find_cuda.cmake DESTINATION "${package_folder}")
