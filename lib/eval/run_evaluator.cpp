@@ -83,10 +83,12 @@ class RunEvaluator::Join {
   void add(std::uint32_t file, double value) {
     if (file == 0) relevance_ = relevance_of_judgement(value);
     if (++num_results_ > max_results_) return;  // keeps counting for the message
-    if (file == 0)
+    if (file == 0) {
       judged_.push_back(relevance_);
-    else
+    } else {
       results_[file - 1].add(value, relevance_);
+      evaluator_.runs_[file - 1].judged_results += relevance_ != not_judged;
+    }
   }
 
   void start_query(std::string_view qid) {

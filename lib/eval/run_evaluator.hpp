@@ -25,6 +25,7 @@ struct RunValues {
   std::vector<bool> has_results;       ///< by query
   std::vector<double> values;          ///< by query and measure; the values for no results if there are none
   std::uint64_t unjudged_queries = 0;  ///< queries with results but no judgement, left out
+  std::uint64_t judged_results = 0;    ///< results that have judgements
 };
 
 /// Values of one or more runs.

@@ -55,6 +55,21 @@ TEST_CASE("eval prints the page's values in the format of trec_eval", "[cli][eva
   CHECK(summary_lines.out == "num_q                 \tall\t3\ngm_map                \tall\t0.0123\n");
 }
 
+TEST_CASE("eval and tune say so if the judgements are of other documents", "[cli][evaluation]") {
+  const TemporaryFolder folder;
+  const std::string run = folder.write("run", "1 Q0 a 1 2 t\n"), qrels = folder.write("qrels", "1 0 D-a 1\n"),
+                    documents = folder.write("documents.tsv", "a\twater mill\n"),
+                    topics = folder.write("topics", "1:mill\n"), index = folder.path("index");
+  const RunOutcome outcome = run_quern({"eval", run, qrels});
+  CHECK(outcome.exit_status == 0);
+  CHECK(outcome.err == "quern: " + run + ": no result has a judgement; the judgements may be of other documents\n");
+  CHECK(run_quern({"eval", run, folder.write("right", "1 0 a 0\n"), "--measures", "map"}).err.empty());
+  REQUIRE(run_quern({"index", documents, "-o", index, "--quiet"}).exit_status == 0);
+  const RunOutcome tuned = run_quern({"tune", index, "-q", topics, "--qrels", qrels});
+  CHECK(tuned.exit_status == 0);
+  CHECK(contains(tuned.err, "every point has the value 0; the judgements may be of other documents"));
+}
+
 TEST_CASE("eval accepts depth and relevance level, compressed files and standard input", "[cli][evaluation]") {
   const ExampleRun example;
   const auto values = [&](CommandLine words, const Surroundings& surroundings = {}) {

@@ -91,6 +91,11 @@ RunValues values_of(const quern::Evaluation& found, std::size_t number, bool com
   return out;
 }
 
+void remark_on_judgements(const quern::RunValues& run, WorkProgress& progress) {
+  if (run.judged_results == 0)
+    progress.remark(run.name + ": no result has a judgement; the judgements may be of other documents");
+}
+
 /// Queries that a mean leaves out.
 void remark_on_left_out(const RunValues& run, std::uint64_t judged, bool complete, WorkProgress& progress) {
   if (run.unjudged > 0)
@@ -165,6 +170,7 @@ Evaluation evaluate(const std::vector<TrecRun>& runs, const std::string& qrels_p
       out.runs.push_back(values_of(found, run, options.complete));
       out.runs.back().curve = std::move(curves[run]);
       remark_on_left_out(out.runs.back(), found.qids.size(), options.complete, resources.progress());
+      remark_on_judgements(found.runs[run], resources.progress());
     }
     if (options.compare) compare(found, options, out);
     return out;

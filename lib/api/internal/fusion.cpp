@@ -17,8 +17,8 @@ quern::FusionOptions fusion_options(const FusionOptions& options, const std::vec
   if (options.normalization)
     out.normalization = find_named(score_normalizations, *options.normalization, "normalization").value;
   if (const std::size_t weights = options.weights.size(); weights > 0 && weights != paths.size())
-    throw WrongUsage("{}: there are {} for {}; give one to each run", option_name<"weights">,
-                     count_text(weights, "weight"), count_text(paths.size(), "run"));
+    throw WrongUsage("{}: {} for {}; give one to each run", option_name<"weights">, count_text(weights, "weight"),
+                     count_text(paths.size(), "run"));
   out.rank_constant = options.rank_constant.value_or(out.rank_constant);
   out.weights = options.weights;
   out.k = options.k;

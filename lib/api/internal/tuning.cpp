@@ -96,6 +96,8 @@ void remark_on_left_out(const TuningReport& report, bool complete, WorkProgress&
   if (report.without_results > 0 && !complete)
     progress.remark(fmt::format("skipped {} with judgements but without results; {} counts them as 0",
                                 count_text(report.without_results, "query", "queries"), option_name<"complete">));
+  if (report.best.value == 0 && report.start.value == 0)
+    progress.remark("every point has the value 0; the judgements may be of other documents");
 }
 
 }  // namespace
