@@ -5,25 +5,30 @@ import shutil
 import subprocess
 import sys
 
+import numpy
 import pytest
 
 import quern
 
 
 def import_quern(folder, versions):
-    """Imports a copy of the package in a folder, beside distributions of these versions; prints the native module's file."""
+    """Imports a copy of the package in a folder, beside distributions of these versions; prints the native module's file.
+
+    No other distributions are there (-S), so that it doesn't matter what is installed.
+    """
     package = folder / "quern"
     if not package.exists():
         source, no_python = pathlib.Path(quern.__file__).parent, shutil.ignore_patterns("*.py", "*.pyi", "__pycache__")
         shutil.copytree(source, package, copy_function=os.symlink)
         shutil.copytree(source, folder / "quern_cuda", copy_function=os.symlink, ignore=no_python)
+        (folder / "numpy").symlink_to(pathlib.Path(numpy.__file__).parent)
     for name, version in versions.items():
         metadata = folder / f"{name.replace('-', '_')}-{version}.dist-info" / "METADATA"
         metadata.parent.mkdir()
         metadata.write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
     program = "import quern\nprint(quern._quern.__file__)\nprint(quern._quern.__name__)"
     environment = {**os.environ, "PYTHONPATH": str(folder)}
-    return subprocess.run([sys.executable, "-c", program], cwd=folder, env=environment, capture_output=True, text=True)
+    return subprocess.run([sys.executable, "-S", "-c", program], cwd=folder, env=environment, capture_output=True, text=True)
 
 
 @pytest.mark.parametrize("versions", [{}, {"quern-search": "0.1.0"}, {"quern-search-cuda": "0.1.0"}])
@@ -47,7 +52,7 @@ def test_other_version_is_refused(tmp_path):
 
 
 @pytest.mark.skipif(os.path.exists("/dev/nvidiactl"), reason="this machine has a GPU")
-def test_gpu_parts_are_named_where_they_lack(sample_path):
+def test_errors_name_missing_gpu_parts(sample_path):
     with pytest.raises(quern.GpuError) as raised:
         quern.open(sample_path).batch({"1": "mill"}, device="gpu")
     assert str(raised.value) in (
