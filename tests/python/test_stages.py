@@ -87,6 +87,15 @@ def test_measures_are_the_command_lines(sample, sample_path, topics, command_lin
         found.evaluate(SAMPLE / "qrels.txt", ["nothing"])
 
 
+def test_one_measure_may_be_a_str(sample, topics):
+    found, qrels = sample.batch(topics, 20), SAMPLE / "qrels.txt"
+    assert found.evaluate(qrels, "nDCG@10") == found.evaluate(qrels, ["nDCG@10"])
+    assert quern.evaluate(found, qrels, "MAP") == quern.evaluate(found, qrels, ["MAP"])
+    assert quern.compare([found, found], qrels, "map") == quern.compare([found, found], qrels, ["map"])
+    with pytest.raises(quern.InvalidArgument, match="unknown measure 'bert'"):
+        quern.evaluate(found, qrels, "bert")
+
+
 def forms_of(found):
     """Results as a text, a dict and, where pandas is, a frame."""
     by_query = {qid: dict(found[qid]) for qid in found.qids}

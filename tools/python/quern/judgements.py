@@ -1,4 +1,4 @@
-"""Relevance judgements in the forms that callers pass."""
+"""Relevance judgements and measures in the forms that callers pass."""
 
 import contextlib
 import os
@@ -21,6 +21,11 @@ def judgements_file(qrels):
         file.writelines(f"{qid} 0 {docno} {_whole(grade)}\n" for qid, docno, grade in _rows(qrels))
         file.flush()
         yield file.name
+
+
+def names_of(measures):
+    """A list of the names of measures; a str is one."""
+    return [measures] if isinstance(measures, str) else list(measures)
 
 
 def _whole(grade):

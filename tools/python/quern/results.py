@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy
 
 from . import _quern
-from .judgements import judgements_file
+from .judgements import judgements_file, names_of
 
 if TYPE_CHECKING:
     import pandas
@@ -120,15 +120,15 @@ class Results:
         """The lines of a TREC run, byte for byte as `quern query` writes them."""
         return self._found.trec_run(self.qids, tag)
 
-    def evaluate(self, qrels: Any, measures: Iterable[str] = ()) -> dict[str, float]:
+    def evaluate(self, qrels: Any, measures: str | Iterable[str] = ()) -> dict[str, float]:
         """Evaluates the results with relevance judgements, as `quern eval` and trec_eval do.
 
         qrels: as for quern.evaluate().
-        measures: names such as "map", "P.10" or "ndcg_cut.10"; none: the usual ones.
+        measures: a name such as "map", "P.10" or "ndcg_cut.10", or several; none: the usual ones.
         Returns {measure: value} over all queries.
         """
         with judgements_file(qrels) as path:
-            return _quern.evaluate(self.to_trec(), path, list(measures))["all"]
+            return _quern.evaluate(self.to_trec(), path, names_of(measures))["all"]
 
     def __len__(self) -> int:
         """The number of results of all queries."""

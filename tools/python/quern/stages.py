@@ -10,7 +10,7 @@ import numpy
 from . import _quern
 from .errors import wrong_argument
 from .index import Index, _numbers, _progress
-from .judgements import judgements_file
+from .judgements import judgements_file, names_of
 from .queries import texts_of
 from .results import Results
 from .runs import Run, RunText, run_files, run_text, run_texts, scores_of
@@ -140,7 +140,7 @@ def fuse(
 def compare(
     runs: Iterable[RunText],
     qrels: Any,
-    measures: Iterable[str] = (),
+    measures: str | Iterable[str] = (),
     *,
     complete: bool = False,
     samples: int = 100_000,
@@ -148,23 +148,24 @@ def compare(
 ) -> dict[str, Any]:
     """Compares the first of several runs with each of the others, as `quern eval --compare` does.
 
-    runs: each as for evaluate(). qrels: as for evaluate(). measures: names; none: the usual ones.
+    runs: each as for evaluate(). qrels: as for evaluate(). measures: a name or several; none: the usual ones.
     complete: queries without results count as 0. samples, seed: of the randomization test.
     Returns {measure: {"mean": of the first run, "others": a dict for each other run}} with mean, difference, wins, ties,
     losses; t, t_p and holm_t_p of the paired t-test, None with fewer than two queries; randomization_p and
     holm_randomization_p.
     """
     with judgements_file(qrels) as path:
-        return _quern.compare(run_texts(runs), path, list(measures), complete, samples, seed)
+        return _quern.compare(run_texts(runs), path, names_of(measures), complete, samples, seed)
 
 
-def evaluate(run: RunText, qrels: Any, measures: Iterable[str] = ()) -> dict[str, Any]:
+def evaluate(run: RunText, qrels: Any, measures: str | Iterable[str] = ()) -> dict[str, Any]:
     """Evaluates a run with relevance judgements, as `quern eval` and trec_eval do.
 
     run: a Results, a dict {qid: {docno: score}}, a pandas.DataFrame with qid (or query_id), docno (or doc_id) and score, or
     the text of a TREC run, as returned by Results.to_trec(). qrels: the path of a file; a dict {qid: {docno: grade}}; or a
     pandas.DataFrame with qid (or query_id), docno (or doc_id) and label (or relevance).
+    measures: a name such as "map", "P.10" or "nDCG@10", or several; none: the usual ones.
     Returns {"all": {measure: value}, "by_query": {qid: {measure: value}}}.
     """
     with judgements_file(qrels) as path:
-        return _quern.evaluate(run_text(run), path, list(measures))
+        return _quern.evaluate(run_text(run), path, names_of(measures))
