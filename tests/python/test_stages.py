@@ -1,4 +1,5 @@
 """The second stage, evaluation and plans."""
+import gzip
 import importlib.util
 import json
 import os
@@ -96,25 +97,37 @@ def test_one_measure_may_be_a_str(sample, topics):
         quern.evaluate(found, qrels, "bert")
 
 
-def forms_of(found):
-    """Results as a text, a dict and, where pandas is, a frame."""
+def forms_of(found, path):
+    """Results as a text, a dict, a file and, where pandas is, a frame."""
     by_query = {qid: dict(found[qid]) for qid in found.qids}
-    return [found.to_trec(), by_query] + ([found.to_frame()] if importlib.util.find_spec("pandas") else [])
+    path.write_text(found.to_trec())
+    return [found.to_trec(), by_query, path, str(path)] + ([found.to_frame()] if importlib.util.find_spec("pandas") else [])
 
 
-def test_runs_of_all_forms_are_evaluated_and_compared(sample, topics):
+def test_runs_of_all_forms_are_evaluated_compared_and_fused(sample, topics, tmp_path):
     first, second = sample.batch(topics, 50), sample.batch(topics, 50, k1=2.0, b=0.1)
     expected = quern.evaluate(first, SAMPLE / "qrels.txt")
     assert expected["all"] == first.evaluate(SAMPLE / "qrels.txt") and len(expected["by_query"]) > 5
     compared = quern.compare([first, second], SAMPLE / "qrels.txt", ["map"])
     assert compared["map"]["others"][0]["difference"] != 0
-    for form, other in zip(forms_of(first), forms_of(second)):
+    fused = quern.fuse([first, second])
+    for form, other in zip(forms_of(first, tmp_path / "a run"), forms_of(second, tmp_path / "other.run")):
+        assert quern.fuse([form, other]) == fused
         assert quern.evaluate(form, SAMPLE / "qrels.txt") == expected
         assert quern.compare([first, other], SAMPLE / "qrels.txt", ["map"]) == compared
         assert quern.compare([form, second], SAMPLE / "qrels.txt", ["map"]) == compared
-    for wrong in (7, SAMPLE / "a.run", [first]):
-        with pytest.raises(TypeError, match="a run must be a str, Results"):
+    assert quern.evaluate(fused, SAMPLE / "qrels.txt")["all"]["num_ret"] > expected["all"]["num_ret"]
+    for wrong in (7, [first]):
+        with pytest.raises(TypeError, match="a run must be a path, a text, Results"):
             quern.evaluate(wrong, SAMPLE / "qrels.txt")
+    for missing in ("missing.run", SAMPLE / "missing.run"):
+        with pytest.raises(quern.FileError, match="can't open .*missing.run: No such file"):
+            quern.evaluate(missing, SAMPLE / "qrels.txt")
+    (tmp_path / "a.run.gz").write_bytes(gzip.compress(first.to_trec().encode()))
+    with pytest.raises(quern.InvalidArgument, match="a.run.gz: is not UTF-8; decompress it"):
+        quern.compare([first, tmp_path / "a.run.gz"], SAMPLE / "qrels.txt")
+    one_line = first.to_trec().splitlines()[0]
+    assert quern.evaluate(one_line, SAMPLE / "qrels.txt", "num_ret")["all"] == {"num_ret": 1}
     with pytest.raises(ValueError, match="white space, not 'A B'"):
         quern.evaluate({"1": {"A B": 1.0}}, SAMPLE / "qrels.txt")
     for one in (first, first.to_trec(), {"1": {"A": 1.0}}):

@@ -9,6 +9,8 @@ import pytest
 import quern
 
 PROGRAM = """
+import pathlib
+
 import quern
 
 quern.index([{"docno": "1", "text": "a"}], "my.quern", stemmer="porter2", threads=2, memory="1G")
@@ -19,6 +21,8 @@ with quern.open("my.quern") as ix:
 docno: str = results[0][0]
 pairs: list[tuple[str, float]] = batch["1"]
 value: float = results.evaluate({"1": {"D": 1}}, ["map"])["map"]
+value = quern.evaluate(pathlib.Path("a.run"), "a.qrels", "map")["all"]["map"]
+quern.compare([results, "a.run", pathlib.Path("a.run"), {"1": {"D": 1}}], "a.qrels", "map")
 tuned: quern.Tuning = ix.tune({"1": "mill"}, {"1": {"D": 1}}, k1=[0.9, 1.2], folds=2, complete=True)
 best: float = tuned.value + tuned.options["k1"]
 fused: dict[str, dict[str, float]] = quern.fuse([batch, "a.run", {"1": {"D": 1}}], method="combsum", weights=[0.3, 0.7, 1])

@@ -8,16 +8,14 @@ import string
 import tempfile
 from typing import Any, TypeAlias
 
+from .errors import error
 from .frames import rows_of
 from .results import Results
 from .types import Path
 
-#: Results; a dict {qid: {docno: score}}; or a pandas.DataFrame with qid (or query_id), docno (or doc_id) and score.
-RunInMemory: TypeAlias = Results | dict[str, dict[str, float]] | Any
-#: As above, or the path of a file.
-Run: TypeAlias = Path | RunInMemory
-#: As above, or the text of a TREC run.
-RunText: TypeAlias = str | RunInMemory
+#: Results; a dict {qid: {docno: score}}; a pandas.DataFrame with qid (or query_id), docno (or doc_id) and score; or the path
+#: or the text of a TREC run.
+Run: TypeAlias = Path | Results | dict[str, dict[str, float]] | Any
 
 
 @contextlib.contextmanager
@@ -29,8 +27,15 @@ def run_files(runs):
 
 
 def run_text(run):
-    """A run as the text of a TREC run; a str is one already."""
-    return run if isinstance(run, str) else _text_of(run)
+    """A run as the text of a TREC run."""
+    if not _is_path(run):
+        return _text_of(run)
+    try:
+        return pathlib.Path(run).read_text(encoding="utf-8")
+    except OSError as raised:
+        raise error("io", f"can't open {run}: {raised.strerror}", "") from None
+    except UnicodeDecodeError:
+        raise error("invalid_argument", f"{run}: is not UTF-8; decompress it, or use `quern eval`", "") from None
 
 
 def run_texts(runs):
@@ -54,14 +59,23 @@ def _listed(runs):
     return list(runs)
 
 
+def _is_path(run):
+    """Whether a run is the path of a file. A str of one word is, even if there is no such file: a line of a run has more."""
+    if isinstance(run, str):
+        return "\n" not in run and (len(run.split()) == 1 or os.path.exists(run))
+    return isinstance(run, os.PathLike)
+
+
 def _file_of(run, path):
-    if isinstance(run, (str, os.PathLike)):
+    if _is_path(run):
         return os.fspath(run)
     path.write_text(_text_of(run), encoding="utf-8")
     return str(path)
 
 
 def _text_of(run):
+    if isinstance(run, str):
+        return run
     return run.to_trec() if isinstance(run, Results) else "".join(map(_line, _rows(run)))
 
 
@@ -83,6 +97,7 @@ def _rows(run):
         return ((qid, docno, score) for qid, found in run.items() for docno, score in found.items())
     if not hasattr(run, "columns"):
         raise TypeError(
-            f"a run must be a str, Results, a dict {{qid: {{docno: score}}}} or a DataFrame, not {type(run).__name__}"
+            "a run must be a path, a text, Results, a dict {qid: {docno: score}} or a DataFrame, not "
+            f"{type(run).__name__}"
         )
     return rows_of(run, "a run", ("qid", "query_id"), ("docno", "doc_id"), ("score",))
