@@ -78,6 +78,7 @@ def test_wrong_runs_and_options_are_refused(found):
         ([run, run], {"weights": [1]}, "weights"),
         ([run, run], {"weights": [1, -1]}, "weights"),
         ([run, run], {"k": 0}, "at least 1|from 1"),
+        ([run, run], {"k": -1}, "k must be at least 1, not -1"),
         ([run, {"1": {"A B": 1}}], {}, "white space, not 'A B'"),
         ([run, {"": {"A": 1}}], {}, "white space, not ''"),
         ([run, {"1": {"A": numpy.nan}}], {}, "document A for query 1"),

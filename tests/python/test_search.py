@@ -110,6 +110,9 @@ def test_queries_come_in_several_forms(sample):
     for wrong in ("water", b"water", ["water", 3], [None], 7):
         with pytest.raises(TypeError):
             sample.batch(wrong, 3)
+    for wrong in (SAMPLE_TOPICS, str(SAMPLE_TOPICS)):
+        with pytest.raises(TypeError, match=r"must be a dict \{id: text\}, .* a file of queries to `quern query`"):
+            sample.batch(wrong)
     for wrong in ({"k": 0}, {"algorithm": "none"}, {"scores": "x"}, {"device": "x"}, {"k1": -1.0},
                   {"k1": float("nan")}, {"b": 2.0}):
         with pytest.raises(ValueError):
@@ -307,6 +310,18 @@ def test_wrong_arguments_are_named(sample):
             sample.batch(["mill"], **options)
         with pytest.raises(TypeError, match=text):
             sample.search("mill", **options)
+
+
+def test_negative_numbers_are_refused(sample):
+    for ask in (sample.search, lambda query, **options: sample.batch([query], **options)):
+        with pytest.raises(quern.InvalidArgument, match="k must be at least 1, not -1") as raised:
+            ask("mill", k=-1)
+        assert raised.value.code == "invalid_argument" and raised.value.option == "k"
+        with pytest.raises(quern.InvalidArgument, match="gpus must be at least 0, not -2"):
+            ask("mill", gpus=-2)
+    for ask in (sample.batch, sample.intersect, lambda queries, threads: sample.tune(queries, {"1": {"A": 1}}, threads=threads)):
+        with pytest.raises(quern.InvalidArgument, match="threads must be at least 0, not -1"):
+            ask(["mill"], threads=-1)
 
 
 def test_a_filter_may_be_a_dict(tmp_path):

@@ -25,6 +25,14 @@ def test_reranked_runs_are_the_command_lines(sample, sample_path, topics, comman
     with pytest.raises(ValueError, match="cpu, gpu, auto"):
         quern.rerank(sample, first, SAMPLE / "ranker.txt", device="tpu")
     assert quern.rerank(sample, first, SAMPLE / "ranker.txt", device="auto").to_trec() == expected
+    for k in (0, -1):
+        with pytest.raises(quern.InvalidArgument, match=f"k must be at least 1, not {k}"):
+            quern.rerank(sample, first, SAMPLE / "ranker.txt", k)
+    with pytest.raises(quern.InvalidArgument, match="gpu must be at least 0, not -1"):
+        quern.rerank(sample, first, SAMPLE / "ranker.txt", gpu=-1)
+    for refused in (lambda run: quern.rerank(sample, run, SAMPLE / "ranker.txt"), lambda run: quern.features(sample, run)):
+        with pytest.raises(TypeError, match="results must be Results of search.. or batch.., .* not <class 'dict'>"):
+            refused(quern.fuse([first, first]))
 
 
 def test_reranking_tells_its_progress_and_can_be_stopped(sample, topics):
@@ -172,6 +180,8 @@ def test_plans_are_the_command_lines(sample, sample_path, tmp_path, command_line
         quern.plan(sample, [{"mill": numpy.inf}], tmp_path / "n.plan", budget="20%")
     with pytest.raises(TypeError):
         quern.plan(sample, [{"mill": 1}, "mill"], tmp_path / "n.plan", budget="20%")
+    with pytest.raises(quern.InvalidArgument, match="k must be at least 1, not -1"):
+        quern.plan(sample, log, tmp_path / "c.plan", budget="20%", k=-1)
     for budget in ("x", "0%", "1"):
         with pytest.raises(ValueError):
             quern.plan(sample, log, tmp_path / "c.plan", budget=budget)

@@ -1,5 +1,6 @@
 """The exceptions of the package. All derive from `Error`, and from the builtin exceptions that Python programs expect."""
 
+import contextlib
 import numbers
 import re
 
@@ -68,15 +69,26 @@ def error(code, text, option):
 _KINDS = {"int": numbers.Integral, "float": numbers.Real, "str": str, "bool": bool}
 
 
-def wrong_argument(error, arguments):
-    """A TypeError that names the argument, for one of the native module, which lists all parameters; else `error` itself."""
-    parameters = dict(re.findall(r"(\w+): (\w+)", (re.search(r"\((?:self, )?(.*)\) -> ", str(error)) or [""])[0]))
+def wrong_argument(raised, arguments):
+    """An error that names the argument, for a TypeError of the native module, which lists all parameters; else that itself."""
+    parameters = dict(re.findall(r"(\w+): (\w+)", (re.search(r"\((?:self, )?(.*)\) -> ", str(raised)) or [""])[0]))
     if not parameters:
-        return error
+        return raised
     for name, value in arguments.items():
         if name not in parameters:
             known = ", ".join(name for name in parameters if name not in ("index", "warn"))
             return TypeError(f"unknown option {name!r}; options: {known}")
         if value is not None and not isinstance(value, _KINDS.get(parameters[name], object)):
             return TypeError(f"{name} must be {parameters[name]}, not {value!r:.80}")
-    return error
+        if parameters[name] == "int" and value is not None and value < 0:
+            return error("invalid_argument", f"{name} must be at least {int(name == 'k')}, not {value}", name)
+    return raised
+
+
+@contextlib.contextmanager
+def arguments_checked(**arguments):
+    """Raises wrong_argument() instead of a TypeError of the native module about one of these arguments."""
+    try:
+        yield
+    except TypeError as raised:
+        raise wrong_argument(raised, arguments) from None

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any, Self
 
 from . import _quern
-from .errors import InvalidArgument, wrong_argument
+from .errors import InvalidArgument, arguments_checked, wrong_argument
 from .judgements import judgements_file
 from .queries import texts_of
 from .results import Results
@@ -126,10 +126,8 @@ class Index(_quern.Index):
         with self._lock:
             if key not in self._searchers:
                 _make_room(self._searchers)
-                try:
+                with arguments_checked(**options):
                     self._searchers[key] = kind(self, **options)
-                except TypeError as error:
-                    raise wrong_argument(error, options) from None
             self._searchers.move_to_end(key)
             return self._searchers[key]
 
@@ -150,7 +148,8 @@ class Index(_quern.Index):
             if key not in self._rerankers or self._rerankers[key][0] != version:
                 self._rerankers.pop(key, None)
                 _make_room(self._rerankers)
-                self._rerankers[key] = (version, _quern.Reranker(self, path, features, **options))
+                with arguments_checked(**options):
+                    self._rerankers[key] = (version, _quern.Reranker(self, path, features, **options))
             self._rerankers.move_to_end(key)
             return self._rerankers[key][1]
 
@@ -187,7 +186,7 @@ class Index(_quern.Index):
                 self._searcher = searcher
         if filter is not None:
             filter = self.filter(filter)
-        try:
+        try:  # as arguments_checked() does, which takes longer than a short query
             found = searcher.search(query, k, algorithm, filter)
         except TypeError as error:
             raise wrong_argument(error, {"k": k, "algorithm": algorithm}) from None
@@ -226,10 +225,8 @@ class Index(_quern.Index):
         searcher = self.searcher(**options)
         if filter is not None:
             filter = self.filter(filter, threads=threads)
-        try:
+        with arguments_checked(k=k, algorithm=algorithm, threads=threads):
             found = searcher.batch(texts, k, algorithm, threads or 0, _progress(progress), filter)
-        except TypeError as error:
-            raise wrong_argument(error, {"k": k, "algorithm": algorithm, "threads": threads}) from None
         return Results(self, found, qids, texts)
 
     def intersect(
@@ -244,7 +241,8 @@ class Index(_quern.Index):
         if filter is not None:
             filter = self.filter(filter, threads=threads)
         intersector = self._opened(_quern.Intersector, options)
-        return Results(self, intersector.batch(texts, threads or 0, _progress(progress), filter), qids, texts)
+        with arguments_checked(threads=threads):
+            return Results(self, intersector.batch(texts, threads or 0, _progress(progress), filter), qids, texts)
 
     def tune(
         self,
@@ -290,7 +288,7 @@ class Index(_quern.Index):
                 setattr(chosen, name, value)
             except TypeError:
                 raise TypeError(f"{name.removeprefix('start_')} can't be {value!r:.80}") from None
-        with judgements_file(qrels) as path:
+        with judgements_file(qrels) as path, arguments_checked(threads=threads):
             found = _quern.tune(
                 self, qids, texts, path, chosen, threads or 0, size_bytes(memory), _progress(progress)
             )

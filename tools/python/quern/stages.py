@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from . import _quern
-from .errors import wrong_argument
+from .errors import arguments_checked, error
 from .index import Index, _numbers, _progress
 from .judgements import judgements_file, names_of
 from .queries import texts_of
@@ -34,17 +34,22 @@ def rerank(
 ) -> Results:
     """The results of a batch, reranked with a learned model: Results with the model's scores.
 
+    results: of search() or batch(), which know the queries; not a run or a fusion.
     index: built with forward=True. model: a LightGBM, XGBoost or RankLib file, or a ranker description of Quern.
     features: the list that the model was trained with. features_from: what an XGBoost dump numbers features from, 0 if it
     was trained on an array, 1 on a file of features. k: number of results to keep for each query; None: all.
     device ("cpu", "gpu", "auto"), gpu, gpu_memory (bytes or "4G"): where to rerank, with the same scores; a GPU keeps the
     model.
     """
+    texts = _texts_of(results)
     reranker = index.reranker(
         model, features=features, features_from=features_from, device=device, gpu=gpu, gpu_memory=gpu_memory
     )
-    texts = list(results._texts)
-    found = reranker.rerank(texts, results._found, k or max(1, len(results)), threads or 0, _progress(progress))
+    k = max(1, len(results)) if k is None else k
+    if k == 0:
+        raise error("invalid_argument", "k must be at least 1, not 0", "k")
+    with arguments_checked(k=k, threads=threads):
+        found = reranker.rerank(texts, results._found, k, threads or 0, _progress(progress))
     return Results(index, found, results.qids, texts)
 
 
@@ -53,7 +58,14 @@ def features(index: Index, results: Results, selection: str = "all") -> numpy.nd
 
     selection: names or patterns with *, separated by commas, such as "body.*,document.pagerank"; see feature_names().
     """
-    return _quern.Features(index, selection).compute(list(results._texts), results._found)
+    return _quern.Features(index, selection).compute(_texts_of(results), results._found)
+
+
+def _texts_of(results):
+    """The queries of results that rerank() and features() take."""
+    if not isinstance(results, Results):
+        raise TypeError(f"results must be Results of search() or batch(), which know their queries, not {type(results)}")
+    return list(results._texts)
 
 
 def feature_names(selection: str = "all") -> list[str]:
@@ -87,21 +99,22 @@ def plan(
     _, texts = texts_of(queries)
     if scores not in ("exact", "quantized"):
         raise ValueError(f"scores must be 'exact' or 'quantized', not {scores!r}")
-    report = _quern.plan(
-        index,
-        list(texts),
-        os.fspath(path),
-        budget_bytes=size_bytes(budget),
-        budget_share=share,
-        policy=policy,
-        max_admission=max_admission,
-        k=k,
-        quantized=scores == "quantized",
-        overwrite=overwrite,
-        threads=threads or 0,
-        memory=size_bytes(memory),
-        progress=_progress(progress),
-    )
+    with arguments_checked(k=k, threads=threads):
+        report = _quern.plan(
+            index,
+            list(texts),
+            os.fspath(path),
+            budget_bytes=size_bytes(budget),
+            budget_share=share,
+            policy=policy,
+            max_admission=max_admission,
+            k=k,
+            quantized=scores == "quantized",
+            overwrite=overwrite,
+            threads=threads or 0,
+            memory=size_bytes(memory),
+            progress=_progress(progress),
+        )
     return SimpleNamespace(**report)
 
 
@@ -129,11 +142,9 @@ def fuse(
     Returns {qid: {docno: score}}, best first, with scores of float64. Raises InvalidArgument, CorruptFile and FileError.
     """
     options = {"method": method, "weights": _numbers("weights", weights), "normalize": normalize, "rrf_k": rrf_k, "k": k}
-    with run_files(runs) as paths:
-        try:
-            return scores_of(_quern.fuse(paths, **options, threads=threads or 0, memory=size_bytes(memory)))
-        except TypeError as error:
-            raise wrong_argument(error, options) from None
+    options["threads"] = threads or 0
+    with run_files(runs) as paths, arguments_checked(**options):
+        return scores_of(_quern.fuse(paths, **options, memory=size_bytes(memory)))
 
 
 def compare(
@@ -153,7 +164,7 @@ def compare(
     losses; t, t_p and holm_t_p of the paired t-test, None with fewer than two queries; randomization_p and
     holm_randomization_p.
     """
-    with judgements_file(qrels) as path:
+    with judgements_file(qrels) as path, arguments_checked(samples=samples, seed=seed):
         return _quern.compare(run_texts(runs), path, names_of(measures), complete, samples, seed)
 
 
