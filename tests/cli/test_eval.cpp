@@ -58,7 +58,7 @@ TEST_CASE("eval prints the page's values in the format of trec_eval", "[cli][eva
 TEST_CASE("eval and tune say so if the judgements are of other documents", "[cli][evaluation]") {
   const TemporaryFolder folder;
   const std::string run = folder.write("run", "1 Q0 a 1 2 t\n"), qrels = folder.write("qrels", "1 0 D-a 1\n"),
-                    documents = folder.write("documents.tsv", "a\twater mill\n"),
+                    documents = folder.write("documents.jsonl", R"({"id": "a", "text": "water mill"})"),
                     topics = folder.write("topics", "1:mill\n"), index = folder.path("index");
   const RunOutcome outcome = run_quern({"eval", run, qrels});
   CHECK(outcome.exit_status == 0);
