@@ -60,7 +60,10 @@ def _listed(runs):
 
 
 def _is_path(run):
-    """Whether a run is the path of a file. A str of one word is, even if there is no such file: a line of a run has more."""
+    """Whether a run is the path of a file.
+
+    A str of one word is a path even if the file does not exist, since each line of a run has several words.
+    """
     if isinstance(run, str):
         return "\n" not in run and (len(run.split()) == 1 or os.path.exists(run))
     return isinstance(run, os.PathLike)
