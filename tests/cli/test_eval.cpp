@@ -130,6 +130,8 @@ TEST_CASE("eval --compare tests differences, with the same figures each time", "
   CHECK(lines_of(table.out).size() == 7);
   CHECK(contains(table.out, "Holm(random)"));
   CHECK(run_quern(words).out == table.out);
+  const RunOutcome long_name = run_quern({"eval", "--compare", a, b, judged, "--measures", "recip_rank_cut.1000"});
+  CHECK(contains(long_name.out, "\nrecip_rank_cut_1000  " + a + "  0.5000\n"));
 
   CommandLine with_json = words;
   with_json.insert(with_json.end(), {"--json", "--quiet"});

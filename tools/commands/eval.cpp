@@ -110,19 +110,21 @@ void print_values_json(const api::Evaluation& evaluation, const EvalArguments& a
 
 void print_comparison(const api::Evaluation& evaluation, const EvalArguments& arguments) {
   const std::size_t runs = arguments.files.size() - 1;
-  std::size_t columns = 3;
+  std::size_t columns = 3, names = 16;
   for (std::size_t run = 0; run < runs; ++run) columns = std::max(columns, arguments.files[run].size());
+  for (const api::MeasureComparison& measure : evaluation.comparisons)
+    names = std::max(names, measure.measure.size() + 2);
   const bool with_holm = runs > 2;
-  std::string text = fmt::format("{:<16}{:<{}}{:>8}{:>12}{:>8}{:>8}{:>8}{:>10}{:>10}{:>10}", "measure", "run", columns,
-                                 "mean", "difference", "wins", "ties", "losses", "t", "p(t)", "p(random)");
+  std::string text = fmt::format("{:<{}}{:<{}}{:>8}{:>12}{:>8}{:>8}{:>8}{:>10}{:>10}{:>10}", "measure", names, "run",
+                                 columns, "mean", "difference", "wins", "ties", "losses", "t", "p(t)", "p(random)");
   text += with_holm ? fmt::format("{:>10}{:>14}\n", "Holm(t)", "Holm(random)") : "\n";
   for (const api::MeasureComparison& measure : evaluation.comparisons) {
-    text +=
-        fmt::format("{:<16}{:<{}}{:>8.4f}\n", measure.measure, arguments.files.front(), columns, measure.first_mean);
+    text += fmt::format("{:<{}}{:<{}}{:>8.4f}\n", measure.measure, names, arguments.files.front(), columns,
+                        measure.first_mean);
     for (std::size_t i = 0; i < measure.others.size(); ++i) {
       const api::RunDifference& run = measure.others[i];
-      text += fmt::format("{:<16}{:<{}}{:>8.4f}{:>+12.4f}{:>8}{:>8}{:>8}{:>10}{:>10}{:>10}", "", arguments.files[i + 1],
-                          columns, run.mean, run.difference, run.wins, run.ties, run.losses,
+      text += fmt::format("{:<{}}{:<{}}{:>8.4f}{:>+12.4f}{:>8}{:>8}{:>8}{:>10}{:>10}{:>10}", "", names,
+                          arguments.files[i + 1], columns, run.mean, run.difference, run.wins, run.ties, run.losses,
                           run.t ? fmt::format("{:.3f}", *run.t) : "-", p_text(run.t_p), p_text(run.randomization_p));
       text += with_holm ? fmt::format("{:>10}{:>14}\n", p_text(run.holm_t_p), p_text(run.holm_randomization_p)) : "\n";
     }
