@@ -178,7 +178,8 @@ TEST_CASE("eval refuses runs and measures that it can't evaluate, and says why",
     const char* message;
   };
   for (const auto& [words, exit_status, message] :
-       {Case{{example.run}, 2, "FILE"}, Case{{example.run, example.run, example.qrels}, 2, "--compare"},
+       {Case{{example.run}, 2, "a run and its judgements are needed: quern eval"},
+        Case{{example.run, example.run, example.qrels}, 2, "--compare"},
         Case{{"--compare", example.run, example.qrels}, 2, "two runs"}, Case{{"-", "-"}, 2, "standard input"},
         Case{{example.run, example.qrels, "--measures", "mapp"}, 2, "recip_rank"},
         Case{{example.run, example.qrels, "--measures", "P.0"}, 2, "--measures"},

@@ -23,6 +23,7 @@ struct EvalArguments {
 
 void check_files(const EvalArguments& arguments) {
   const std::size_t runs = arguments.files.size() - 1;
+  if (runs == 0) throw usage_error("a run and its judgements are needed: quern eval my.run my.qrels");
   if (arguments.options.compare && runs < 2)
     throw usage_error("--compare needs two runs or more before the judgements");
   if (!arguments.options.compare && runs > 1)
@@ -216,7 +217,7 @@ void add_eval_command(CLI::App& program) {
       "A run (two or more with --compare) of TREC or MS MARCO, followed by the judgements (qrels); plain or "
       "compressed; - is standard input")
       ->required()
-      ->expected(2, CLI::detail::expected_max_vector_size);
+      ->expected(1, CLI::detail::expected_max_vector_size);
   add_measure_options(command, arguments);
   add_comparison_options(command, arguments);
   command.add_flag("--json", arguments.common.json, "Print the values as JSON, in full precision");
