@@ -116,6 +116,13 @@ TEST_CASE("help shows at most 20 options under headings, and says where the othe
   }
 }
 
+TEST_CASE("an option that means another thing in another command is under its own heading", "[cli][help]") {
+  const std::string eval = run_quern({"eval", "--help-all"}).out, analyze = run_quern({"analyze", "--help-all"}).out;
+  CHECK((eval.find("\nMeasures:") < eval.find("--seed") && eval.find("--seed") < eval.find("\nOutput:")));
+  CHECK((eval.find("\nOutput:") < eval.find("--html") && eval.find("--html") < eval.find("\nResources:")));
+  CHECK(analyze.find("\nCorpus:") < analyze.find("--html"));
+}
+
 TEST_CASE("without any word, the program prints its help", "[cli][help]") {
   const RunOutcome outcome = run_quern({});
   CHECK(outcome.exit_status == 0);

@@ -65,7 +65,7 @@ constexpr Heading headings[] = {
      {"files-from format keep-fields ranges/count", "corpus range from skip-bad",
       "files-root include exclude index/id-field parse/id-field title-field index/text-field parse/text-field "
       "url-field vector-field max-document duplicates "
-      "max-errors languages drop-copies html"}},
+      "max-errors languages drop-copies analyze/html"}},
     {"Analysis", {"language stemmer impacts", "stopwords index", "impact-scale"}},
     {"Document order", {"order by pagerank", "links", "pagerank-scale report"}},
     {"Index", {"codec quantize weights store-text forward", "to", "block-size recursion allow-empty"}},
@@ -91,7 +91,7 @@ constexpr Heading headings[] = {
       "times max-blocks gpu-share gpu-batches max-batch hand-over allow-missed seconds"}},
     {"Fusion", {"fuse/method fuse/weights", "normalize rrf-k", ""}},
     {"Tuning", {"tune/qrels tune/k1 tune/b tune/alpha folds", "by-coordinates start", ""}},
-    {"Measures", {"measure measures compare per-query", "complete", "relevance-level depth samples test as"}},
+    {"Measures", {"measure measures compare per-query", "complete", "relevance-level depth samples eval/seed test as"}},
     {"Measurement", {"repeats", "warm-up", "no-peers"}},
     {"Output",
      {"output output-format fields force json stats", "html tag text docs lists tokens intersect/count", "config"}},
