@@ -23,13 +23,13 @@ constexpr Reason reasons[] = {
     {"build", "--language", terms_of_parse},         {"build", "--stemmer", terms_of_parse},
     {"build", "--stopwords", terms_of_parse}};
 
-/// What users of other programs may call a command.
-constexpr std::pair<const char*, const char*> other_names[] = {{"search", "query"},  {"retrieve", "query"},
-                                                               {"evaluate", "eval"}, {"show", "inspect"},
-                                                               {"info", "inspect"},  {"check", "verify"}};
+/// What users of other programs may call a command or an option.
+constexpr std::pair<const char*, const char*> other_names[] = {
+    {"search", "query"}, {"retrieve", "query"}, {"evaluate", "eval"}, {"show", "inspect"}, {"info", "inspect"},
+    {"check", "verify"}, {"--topk", "-k"},      {"--top-k", "-k"},    {"--hits", "-k"}};
 
-/// "; did you mean NAME?", or nothing if no command is similar or called so elsewhere.
-std::string nearest_command(const std::vector<std::string>& names, const std::string& wrong) {
+/// "; did you mean NAME?", or nothing if no name is similar or that of `wrong` elsewhere.
+std::string nearest_or_other_name(const std::vector<std::string>& names, const std::string& wrong) {
   for (const auto& [other, name] : other_names)
     if (wrong == other && std::find(names.begin(), names.end(), name) != names.end())
       return fmt::format("; did you mean {}?", name);
@@ -52,7 +52,7 @@ std::string unknown_option(const CommandText& program, const CommandText& comman
   std::string text = "unknown option " + option;
   for (const Reason& reason : reasons)
     if (command.name() == reason.command && option == reason.option) return text + "; " + reason.text;
-  const std::string nearest = nearest_name(option_names(command), option);
+  const std::string nearest = nearest_or_other_name(option_names(command), option);
   if (!nearest.empty()) return text + nearest;
   std::vector<std::string> others;
   for (const CommandText* other : with_all_below(program))
@@ -67,7 +67,7 @@ std::string unexpected(const CommandText& program, const CommandText& command, c
   if (!command.commands.empty()) {
     std::vector<std::string> names;
     for (const CommandText& below : command.commands) names.push_back(below.name());
-    return fmt::format("unknown command '{}'{}", word, nearest_command(names, word));
+    return fmt::format("unknown command '{}'{}", word, nearest_or_other_name(names, word));
   }
   const std::string text = fmt::format("unexpected argument '{}'", word);
   return has_option(command, "--query") ? text + "; name the query with --query" : text;
