@@ -252,6 +252,7 @@ TEST_CASE("tune refuses what it can't do, and says why", "[cli][tune][errors]") 
   says({"--k1", "1,2,1"}, "k1: has the value 1 twice", 1);
   says({"--alpha", "0.5"}, "--alpha needs --scorer bm25+pagerank");
   says({"--mu", "5"}, "--mu");
+  says({"--folds", "5", "-o", "my.run"}, "unknown option -o; quern query writes a run, with the options that quern");
   says({"--start", "mu=5", "--by-coordinates"}, "mu");
   says({"--start", "k1=5"}, "--start needs --by-coordinates");
   says({"--measure", "bert"}, "unknown measure 'bert'");

@@ -16,12 +16,19 @@ struct Reason {
 };
 constexpr const char* analyzer_of_index = "queries use the index's analyzer";
 constexpr const char* terms_of_parse = "the collection's terms are those of quern parse";
-constexpr Reason reasons[] = {
-    {"query", "--language", analyzer_of_index},      {"query", "--stemmer", analyzer_of_index},
-    {"query", "--stopwords", analyzer_of_index},     {"intersect", "--stemmer", analyzer_of_index},
-    {"intersect", "--stopwords", analyzer_of_index}, {"intersect", "--language", analyzer_of_index},
-    {"build", "--language", terms_of_parse},         {"build", "--stemmer", terms_of_parse},
-    {"build", "--stopwords", terms_of_parse}};
+constexpr const char* run_of_query = "quern query writes a run, with the options that quern tune prints";
+constexpr Reason reasons[] = {{"query", "--language", analyzer_of_index},
+                              {"query", "--stemmer", analyzer_of_index},
+                              {"query", "--stopwords", analyzer_of_index},
+                              {"intersect", "--stemmer", analyzer_of_index},
+                              {"intersect", "--stopwords", analyzer_of_index},
+                              {"intersect", "--language", analyzer_of_index},
+                              {"build", "--language", terms_of_parse},
+                              {"build", "--stemmer", terms_of_parse},
+                              {"build", "--stopwords", terms_of_parse},
+                              {"tune", "-o", run_of_query},
+                              {"tune", "--output", run_of_query},
+                              {"tune", "--run", run_of_query}};
 
 /// What users of other programs may call a command or an option.
 constexpr std::pair<const char*, const char*> other_names[] = {
