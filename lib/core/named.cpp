@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "quern/core/bytes.hpp"
+
 namespace quern {
 namespace {
 
@@ -29,7 +31,7 @@ std::string nearest_name(const std::vector<std::string>& names, std::string_view
   std::string nearest;
   for (const std::string& name : names) {
     if (std::max(name.size(), wrong.size()) - std::min(name.size(), wrong.size()) >= too_far) continue;
-    const std::size_t distance = edit_distance(name, wrong);
+    const std::size_t distance = edit_distance(ascii_lowered(name), ascii_lowered(wrong));
     if (distance < smallest && 2 * distance < wrong.size()) {
       smallest = distance;
       nearest = name;

@@ -46,7 +46,7 @@ bool has_named(const Registry& registry, std::string_view name) {
                      [&](const auto& entry) { return name_of_entry(entry) == name; });
 }
 
-/// "; did you mean NAME?", or nothing if no name is similar to `wrong`.
+/// "; did you mean NAME?", or nothing if no name is similar to `wrong`, in whatever case.
 std::string nearest_name(const std::vector<std::string>& names, std::string_view wrong);
 
 /// The entry called `name`. If there is none, throws InvalidArgument with `kind` (a noun for the entries), all names,

@@ -215,6 +215,7 @@ TEST_CASE("wrong usage exits with status 2 and says what is wrong", "[cli]") {
       {{"query", index, "water mill"}, "--query or --queries is required"},
       {{"query", index, "--query", "mill", "--stemmer", "porter2"}, "queries use the index's analyzer"},
       {{"query", index, "--query", "mill", "--algoritm", "or"}, "did you mean --algorithm?"},
+      {{"query", index, "--query", "mill", "-K", "5"}, "unknown option -K; did you mean -k?"},
       {{"query", index, "--query", "mill", "--topk", "5"}, "unknown option --topk; did you mean -k?"},
       {{"query", index, "--query", "mill", "--hits=5"}, "unknown option --hits; did you mean -k?"},
       {{"query", index, "--query", "mill", "--quantize", "8"}, "it is an option of quern index"},
