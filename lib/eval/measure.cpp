@@ -328,11 +328,20 @@ const Measure* measure_with_cut(std::string_view text, std::string_view& cut) {
   return nullptr;
 }
 
-/// All names, and the one that was probably meant.
+/// The name that was probably meant, with the cut at the end of `text`, and all names.
 [[noreturn]] void refuse_measure(std::string_view text) {
   const std::vector<std::string> names = names_of(measure_table);
-  throw InvalidArgument("unknown measure '{}': use one of {}{}", text, fmt::join(names, ", "),
-                        nearest_name(names, ascii_lowered(text.substr(0, text.find_first_of("@.")))));
+  std::vector<std::string> likely = names;
+  for (const auto& [other, known] : other_names) likely.emplace_back(other);
+  std::string_view cut = text.substr(text.find_last_not_of("0123456789.") + 1), digits;
+  cut.remove_prefix(std::min(cut.find_first_not_of('.'), cut.size()));
+  for (std::size_t i = 0, plain = likely.size(); i < plain && !cut.empty(); ++i) {
+    std::string with_cut = fmt::format("{}@{}", likely[i], cut);
+    if (measure_with_cut(with_cut, digits) != nullptr) likely.push_back(std::move(with_cut));
+  }
+  const std::string nearest = nearest_name(likely, text);
+  throw InvalidArgument("unknown measure '{}'{} Use one of {}", text, nearest.empty() ? "." : nearest,
+                        fmt::join(names, ", "));
 }
 
 double read_cut(const Measure& measure, std::string_view digits, std::string_view text) {

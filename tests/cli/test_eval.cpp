@@ -180,8 +180,12 @@ TEST_CASE("eval refuses runs and measures that it can't evaluate, and says why",
   for (const auto& [words, exit_status, message] :
        {Case{{example.run}, 2, "a run and its judgements are needed: quern eval"},
         Case{{example.run, example.run, example.qrels}, 2, "--compare"},
-        Case{{"--compare", example.run, example.qrels}, 2, "two runs"}, Case{{"-", "-"}, 2, "standard input"},
+        Case{{"--compare", example.run, example.qrels}, 2, "two runs"},
+        Case{{"-", "-"}, 2, "standard input"},
         Case{{example.run, example.qrels, "--measures", "mapp"}, 2, "recip_rank"},
+        Case{
+            {example.run, example.qrels, "--measures", "nDCG10"}, 2, "unknown measure 'nDCG10'; did you mean ndcg@10?"},
+        Case{{example.run, example.qrels, "--measures", "map ndcg"}, 2, "separate several measures by commas"},
         Case{{example.run, example.qrels, "--measures", "P.0"}, 2, "--measures"},
         Case{{example.run, example.qrels, "--measures", "map,map"}, 2, "twice"},
         Case{{example.run, example.qrels, "--measures", ""}, 2, "--measures"},
@@ -191,7 +195,8 @@ TEST_CASE("eval refuses runs and measures that it can't evaluate, and says why",
         Case{{"--compare", example.run, example.run, example.qrels, "--per-query"}, 2, "--per-query"},
         Case{{"--compare", example.run, example.run, example.qrels, "--measures", "map,num_ret"}, 2, "num_"},
         Case{{twice, example.qrels}, 1, "twice.run, line 2: query 1 has document a already in line 1"},
-        Case{{nan, example.qrels}, 1, "nan.run, line 1: "}, Case{{other, example.qrels}, 1, "no query in common"},
+        Case{{nan, example.qrels}, 1, "nan.run, line 1: "},
+        Case{{other, example.qrels}, 1, "no query in common"},
         Case{{example.qrels, example.run}, 1, "example.run, line 1: "},
         Case{{example.folder.path("missing"), example.qrels}, 1, "missing"}}) {
     CommandLine all = words;

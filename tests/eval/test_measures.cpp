@@ -268,9 +268,16 @@ TEST_CASE("Measures are named as trec_eval names them", "[evaluation]") {
     CHECK_THROWS_AS(measures_named(std::string_view(wrong)), InvalidArgument);
   }
   CHECK_THROWS_WITH(measures_named(std::string_view("mpa")),
-                    Catch::Contains("use one of num_q, ") && Catch::Contains("; did you mean map?"));
-  CHECK_THROWS_WITH(measures_named(std::string_view("NDGC@10")), Catch::Contains("did you mean ndcg?"));
-  CHECK_THROWS_WITH(measures_named(std::string_view("xyz")), !Catch::Contains("did you mean"));
+                    Catch::Contains("'mpa'; did you mean map? Use one of num_q, "));
+  const std::pair<const char*, const char*> meant[] = {
+      {"NDGC@10", "ndcg@10"},        {"nDCG10", "ndcg@10"}, {"mrr10", "mrr@10"}, {"P10", "P@10"},
+      {"recal@1000", "recall@1000"}, {"MAP100", "map@100"}, {"bpref5", "bpref"}, {"rbp0.5", "rbp@0.5"}};
+  for (const auto& [wrong, right] : meant) {
+    CHECK_THROWS_WITH(measures_named(std::string_view(wrong)),
+                      Catch::Contains(std::string("did you mean ") + right + "?"));
+    CHECK_FALSE(measures_named(std::string_view(right)).empty());
+  }
+  CHECK_THROWS_WITH(measures_named(std::string_view("xyz")), Catch::Contains("unknown measure 'xyz'. Use one of"));
   CHECK(measures_named(std::vector<std::string>{"P.1", "P.2", "map"}).size() == 3);
   CHECK_THROWS_WITH(measures_named(std::vector<std::string>{"P.5", "map", "P"}), Catch::Contains("P_5"));
   CHECK_THROWS_WITH(measures_named(std::vector<std::string>{"map", "AP"}), Catch::Contains("map is named twice"));

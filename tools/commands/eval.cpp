@@ -186,10 +186,17 @@ void run(const EvalArguments& arguments) {
 
 void add_measure_options(CLI::App& command, EvalArguments& arguments) {
   add_option(command, "--measures", arguments.options.measures, "NAME",
-             with_choices("Measures, in the order in which they are printed, also as MRR@10, nDCG@10, P@5 and R@1000; "
+             with_choices("Measures, separated by commas, in the order in which they are printed; MRR@10 is "
+                          "recip_rank_cut.10, nDCG@10 ndcg_cut.10, AP@10 map_cut.10, P@5 P.5 and R@1000 recall.1000; "
                           "without .K, all of trec_eval's cuts:",
                           all_measures()))
-      ->check(measure_validator())
+      ->check(refusing_as([](const std::string& text) {
+        try {
+          measures_named(std::string_view(text));
+        } catch (const InvalidArgument& wrong) {
+          throw InvalidArgument("{}; separate several measures by commas", wrong.what());
+        }
+      }))
       ->delimiter(',')
       ->allow_extra_args(false);
   add_judgement_options(command, arguments.options);
