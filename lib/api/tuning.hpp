@@ -45,7 +45,7 @@ struct Tuning {
   std::string measure;             ///< as trec_eval names it
   std::vector<std::string> tuned;  ///< names of the parameters that had values to try
   std::vector<TunedPoint> points;  ///< in the grid's order: the last parameter changes first; or in that of the trials
-  TunedPoint best;                 ///< of equal points, the first
+  TunedPoint best;                 ///< the start unless another is better; of equal ones, the first
   TunedPoint start;                ///< the start's, or else the index's parameters
   std::vector<TunedFold> folds;
   std::optional<double> cross_validated;  ///< over all queries, each measured with its fold's parameters

@@ -73,13 +73,14 @@ class Tuner {
   /// The best point by the criterion.
   ScoringPoint choose(const Criterion& criterion) {
     if (options_.by_coordinates) return ascend(criterion);
-    std::vector<ScoringPoint> points = options_.grid.points();
-    const std::size_t in_grid = points.size();
-    points.push_back(options_.start);  // along with the others
+    std::vector<ScoringPoint> points = {options_.start};
+    const std::vector<ScoringPoint> grid = options_.grid.points();
+    points.insert(points.end(), grid.begin(), grid.end());
     measure(points);
-    return best_of(std::span(points).first(in_grid), criterion);
+    return best_of(points, criterion);
   }
 
+  /// Of equal points, the first.
   ScoringPoint best_of(std::span<const ScoringPoint> points, const Criterion& criterion) const {
     return *std::ranges::max_element(points, {},
                                      [&](const ScoringPoint& point) { return value(criterion(totals_of(point))); });

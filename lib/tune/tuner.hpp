@@ -33,7 +33,7 @@ struct TunedFold {
 
 struct TuningReport {
   std::vector<TunedPoint> points;  ///< in the grid's order, or with coordinate ascent in that of the trials
-  TunedPoint start, best;          ///< of equally good points, the first
+  TunedPoint start, best;          ///< the start unless another is better; of equally good ones, the first
   std::vector<TunedFold> folds;
   double cross_validated = 0;                       ///< summary over all queries, each measured at its fold's point
   std::uint64_t queries = 0;                        ///< that count

@@ -58,7 +58,7 @@ struct TuningCase {
     return ended_well(eval).json();
   }
 
-  /// Requires each point of the grid to have the value of such a run.
+  /// Requires each point of the grid to have the value of such a run, and the best to be the start if none is better.
   void check(const CommandLine& grid, const std::string& measure, const std::string& k,
              const CommandLine& judging = {}) const {
     INFO(measure << " k " << k);
@@ -66,15 +66,14 @@ struct TuningCase {
     options.insert(options.end(), {"--measure", measure, "-k", k});
     for (CommandLine* both : {&options, &measuring}) both->insert(both->end(), judging.begin(), judging.end());
     const json tuned = tune(options);
-    double best = std::numeric_limits<double>::lowest();
+    json best = tuned["start"];
     for (const json& point : tuned["points"]) {
       INFO(point.dump());
       const json measures = measured(point, measuring, k)["measures"];
       CHECK(measures[tuned["measure"].get<std::string>()].get<double>() == point["value"].get<double>());
-      best = std::max(best, point["value"].get<double>());
+      if (point["value"] > best["value"]) best = point;
     }
-    CHECK(tuned["best"]["value"].get<double>() == best);
-    CHECK(std::ranges::find(tuned["points"], tuned["best"]) != tuned["points"].end());
+    CHECK(tuned["best"] == best);
   }
 };
 
@@ -171,10 +170,12 @@ TEST_CASE("tune chooses each fold's point on the others", "[cli][tune]") {
   draw_corpus(random, drawn, {});
   const json tuned = drawn.tune({"--k1", "0:2:0.5", "--b", "0,0.5,1", "--folds", "4"});
   REQUIRE(tuned["folds"].size() == 4);
+  std::vector<json> points = {tuned["start"]};  // which is chosen unless another is better
+  points.insert(points.end(), tuned["points"].begin(), tuned["points"].end());
   // Sums over the folds and over the others, by point.
   std::vector<std::array<double, 4>> within, others;
   std::array<double, 4> queries = {};
-  for (const json& point : tuned["points"]) {
+  for (const json& point : points) {
     const json by_query = drawn.measured(point, {"--measures", "map"}, "1000")["by_query"];
     within.emplace_back();
     others.emplace_back();
@@ -193,12 +194,23 @@ TEST_CASE("tune chooses each fold's point on the others", "[cli][tune]") {
       if (others[point][fold] / (all - queries[fold]) > others[best][fold] / (all - queries[fold])) best = point;
     const json& found = tuned["folds"][fold];
     CHECK(found["queries"].get<double>() == queries[fold]);
-    CHECK((found["k1"] == tuned["points"][best]["k1"] && found["b"] == tuned["points"][best]["b"]));
+    CHECK((found["k1"] == points[best]["k1"] && found["b"] == points[best]["b"]));
     CHECK(found["value"].get<double>() == within[best][fold] / queries[fold]);
     CHECK(found["others"].get<double>() == others[best][fold] / (all - queries[fold]));
     sum += within[best][fold];
   }
   CHECK(tuned["cross_validated"].get<double>() == sum / all);
+}
+
+TEST_CASE("tune keeps the index's parameters if no other point is better", "[cli][tune]") {
+  const TuningCase sample = sample_case();
+  const json tuned = sample.tune({"--measure", "num_ret", "--folds", "3"});
+  CHECK(tuned["best"] == tuned["start"]);
+  for (const json& fold : tuned["folds"]) CHECK((fold["k1"] == 1.2 && fold["b"] == 0.75));
+  const std::string text = ended_well({"tune", sample.indexes.front(), "-q", sample.topics, "--qrels", sample.qrels,
+                                       "--measure", "num_ret", "--quiet"})
+                               .out;
+  CHECK(contains(text, " with k1 1.2, b 0.75; no other point is better\n"));
 }
 
 TEST_CASE("tune ascends by coordinates", "[cli][tune]") {

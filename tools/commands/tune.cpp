@@ -97,8 +97,9 @@ void print_tuning(const TuneArguments& arguments, const api::Tuning& tuning) {
   table.end();
   for (std::size_t i = 0; i < tuning.folds.size(); ++i) table.add(fold_row(tuning, i));
   if (!tuning.folds.empty()) text += "\n" + table.take_text();
-  text += fmt::format("\n{} {:.4f} with {}; {:.4f} with {}\n", tuning.measure, tuning.best.value,
-                      point_text(tuning, tuning.best), tuning.start.value, point_text(tuning, tuning.start));
+  const std::string best = point_text(tuning, tuning.best), start = point_text(tuning, tuning.start);
+  text += fmt::format("\n{} {:.4f} with {}; ", tuning.measure, tuning.best.value, best);
+  text += best == start ? "no other point is better\n" : fmt::format("{:.4f} with {}\n", tuning.start.value, start);
   if (tuning.cross_validated)
     text += fmt::format("{} {:.4f} with {}, each chosen on the others\n", tuning.measure, *tuning.cross_validated,
                         count_text(tuning.folds.size(), "fold"));
@@ -187,7 +188,8 @@ void add_tune_command(CLI::App& program) {
       command,
       {"Prints the measure at each point, the best point, and the options of quern query that rank with it; the values "
        "are those of quern eval for runs with these options. Without --k1, --b and --alpha, k1 is 0.4:2.0:0.4 and b is "
-       "0.1:0.9:0.2; with one of them, the others keep the index's values. Of equal points, the first is the best.",
+       "0.1:0.9:0.2; with one of them, the others keep the index's values. The best point is that of the index, or "
+       "of --start, unless another is better; of equal ones, the first.",
        "With --folds, topics are in parts 1, 2, ... N, 1, ... in the order of their ids' bytes. Parameters of stored "
        "weights (quern index --weights) are fixed when an index is built."},
       {{"quern tune my.quern -q topics.txt --qrels my.qrels"},
