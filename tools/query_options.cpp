@@ -325,7 +325,8 @@ void SecondStageArguments::check(std::size_t k) const {
   if (!wanted() && is_set) throw usage_error("--rerank, --features and --features-from need --ranker");
   if (!wanted() && (ranker.ranker_bytes || ranker.fewest_documents || ranker.fast_math))
     throw usage_error("--gpu-options: ranker-memory, gpu-from and fast-math need --ranker");
-  if (wanted() && rerank < k) throw usage_error("--rerank {} is less than -k {}", rerank, k);
+  if (wanted() && rerank < k)
+    throw usage_error("--rerank {0} leaves fewer results than -k {1}; use -k {0} or --rerank {1}", rerank, k);
 }
 
 void add_second_stage_options(CLI::App& command, SecondStageArguments& arguments) {

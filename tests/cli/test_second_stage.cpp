@@ -285,6 +285,10 @@ TEST_CASE("runs, topics and indexes that do not belong together are errors", "[c
   run_well({"index", sample_folder + "/corpus", "-o", plain});
   check_failure({"query", plain, "--query", "mill", "--ranker", sample.model}, {"no forward file", "--forward"});
   CHECK(run_quern({"query", sample.index, "--query", "mill", "--rerank", "10"}).exit_status == 2);
+  const RunOutcome fewer =
+      run_quern({"query", sample.index, "--query", "mill", "--ranker", sample.model, "--rerank", "5"});
+  CHECK(fewer.exit_status == 2);
+  CHECK(contains(fewer.err, "--rerank 5 leaves fewer results than -k 10; use -k 5 or --rerank 10"));
   CHECK(run_quern({"rerank", sample.index, "--run", sample.run, "-q", sample.topics}).exit_status == 2);
 }
 
