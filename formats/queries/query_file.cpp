@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "quern/formats/queries/json_queries.hpp"
+#include "quern/formats/queries/run_file.hpp"
 #include "quern/text/json_reader.hpp"
 #include "quern/text/utf8.hpp"
 
@@ -116,9 +117,25 @@ bool fits(const LineFormat& format, std::string_view line) {
 /// another format: read as plain lines, every query would silently get a wrong ID.
 bool nearly_all(std::uint64_t fitting, std::uint64_t lines) { return lines >= 100 && fitting * 100 >= lines * 99; }
 
+/// Refuses runs and judgements: each of their lines would silently be a query. A single line may be one.
+void refuse_rows(std::string_view text, const QueryLayout& layout, std::string_view name, const TextRelease& release) {
+  std::uint64_t count = 0;
+  std::string_view line, kind;
+  for (LineReader lines(text, release, layout.max_written_bytes()); lines.next(line); ++count) {
+    const std::string_view found = kind_of_row(line);
+    if (found.empty() || (count > 0 && found != kind)) return;
+    kind = found;
+  }
+  if (count > 1)
+    throw InvalidArgument(
+        "{}: every line looks like one of {}; name a file of queries, or if every line is a query, use {} {}", name,
+        kind, option_name<"queries-format">, name_of_value(query_formats, QueryFormat::lines));
+}
+
 /// The first format that fits all lines.
 const LineFormat& detect_line_format(std::string_view text, const QueryLayout& layout, std::string_view name,
                                      const TextRelease& release) {
+  refuse_rows(text, layout, name, release);
   std::uint64_t num_lines = 0, first_line = 0;
   std::uint64_t fitting[num_detected_formats] = {}, first_misfit[num_detected_formats] = {};
   std::ptrdiff_t fewest_tabs = std::numeric_limits<std::ptrdiff_t>::max();

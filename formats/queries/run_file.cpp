@@ -356,6 +356,16 @@ void for_each_row(ByteSource& source, Visit&& visit) {
 
 }  // namespace
 
+std::string_view kind_of_row(std::string_view line) {
+  const LineColumns columns(line);
+  if (columns.count == 4 && (columns.text[1] == "Q0" || columns.has_number<std::int64_t>(1)) &&
+      columns.has_number<std::int64_t>(3))
+    return "judgements (qrels), \"qid 0 docno relevance\"";
+  if (columns.count == 6 && columns.has_number<std::int64_t>(3) && columns.has_number<double>(4))
+    return "a run, \"qid Q0 docno rank score tag\"";
+  return {};
+}
+
 void append_results_table(std::string& out, std::string_view qid, std::string_view query_text,
                           const ResultPiece& piece) {
   const std::span<const RunResult> results = piece.results;

@@ -101,6 +101,9 @@ struct JudgementLine {
 /// integer, or the line has more than 1 MiB.
 void read_qrels(ByteSource& source, const std::function<void(const JudgementLine&, std::uint64_t)>& visit);
 
+/// What a line of these files is, "a run, …" or "judgements (qrels), …", with its columns; empty for other lines.
+std::string_view kind_of_row(std::string_view line);
+
 // Feature files with a document per line, as ranker training programs read them; see letor_file.md.
 
 /// A document of a topic with its label and features.

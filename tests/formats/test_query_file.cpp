@@ -145,6 +145,24 @@ TEST_CASE("All lines decide the format, not only the first", "[format][query_fil
       CHECK(complaint(bytes).find("test.queries: every line has columns between tabs") == 0);
       CHECK(parse_queries(bytes, QueryFormat::lines, "test.queries").queries.size() > 0);
     }
+  }
+  SECTION("judgements and runs are not taken for queries") {
+    const std::pair<std::string_view, const char*> files[] = {
+        {"7 0 MILL-1 1\n7 0 MILL-2 0\n12 0 MILL-1 -1\n", "judgements (qrels), \"qid 0 docno relevance\""},
+        {"7\t0\tMILL-1\t1\n\n12\t0\tMILL-2\t2\n", "judgements"},
+        {"7 Q0 MILL-1 1\r\n12 Q0 MILL-2 0\r\n", "judgements"},
+        {"7 Q0 MILL-1 1 2.5 quern\n7 Q0 MILL-2 2 -1e-3 quern\n", "a run, \"qid Q0 docno rank score tag\""}};
+    for (const auto& [bytes, kind] : files) {
+      INFO(bytes);
+      CHECK(complaint(bytes).find(std::string("test.queries: every line looks like one of ") + kind) == 0);
+      CHECK(parse_queries(bytes, QueryFormat::lines, "test.queries").queries.size() > 1);
+    }
+    for (const std::string_view bytes : {"apollo 11 landing 1969\n", "apollo 11 landing 1969\nwater mills in 1900\n",
+                                         "world 2 fair 1900\nmill\n", "7 0 MILL-1 1\n7 Q0 MILL-1 1 2.5 quern\n"})
+      CHECK(automatic(bytes).format == QueryFormat::lines);
+    CHECK(automatic("7\t0 mill 1\n12\tgrit 0 mill 2\n").format == QueryFormat::tsv);
+  }
+  SECTION("columns between tabs that are not in all lines belong to the query") {
     CHECK(automatic("1\tmill\t\n2\tgrit\t").queries == Queries{{"1", "mill"}, {"2", "grit"}});
     CHECK(automatic("1\tmill\tstone\n2\tgrit\n").queries == Queries{{"1", "mill\tstone"}, {"2", "grit"}});
   }
