@@ -42,7 +42,7 @@ struct CollectionManifest {
   /// Adds the optional counts of another split of the corpus, called `what`: tokens in titles, which are unknown if
   /// either lacks them, and bad documents. Throws InvalidArgument if the splits can't stand for one collection: if they
   /// have more bad documents than the corpus may have, or if copies were dropped, which needs all pages.
-  void join_choices(const CollectionManifest& other, const std::string& what);
+  void add_optional_counts(const CollectionManifest& other, const std::string& what);
 };
 
 /// The pieces of a chunk (documents parsed together), each a zstd frame, in file order. The last two exist only if
@@ -262,7 +262,7 @@ class CollectionReader {
  public:
   static CollectionReader open(const std::string& path);
   /// Opens one collection or several as one. join_lexicons() must precede reading terms. Throws InvalidArgument if
-  /// their settings or libraries differ, if they exceed 2^32 - 2 documents in total, or as join_choices().
+  /// their settings or libraries differ, if they exceed 2^32 - 2 documents in total, or as add_optional_counts().
   static CollectionReader open(const std::vector<std::string>& paths);
   explicit CollectionReader(std::shared_ptr<const File> file);
   explicit CollectionReader(const std::vector<std::shared_ptr<const File>>& files);

@@ -101,7 +101,7 @@ void CollectionReader::add_part(std::shared_ptr<const File> file) {
     manifest_ = manifest;
   } else {
     check_fits(parts_.front().container, parts_.front().manifest, container, manifest);
-    manifest_.join_choices(manifest, container.name());
+    manifest_.add_optional_counts(manifest, container.name());
     add_counts(manifest_, manifest);
     manifest_.terms = 0;
     if (manifest_.documents >= end_docid)

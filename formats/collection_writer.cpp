@@ -225,7 +225,7 @@ CollectionManifest CollectionManifest::from_json(const std::string& text, const 
   return manifest;
 }
 
-void CollectionManifest::join_choices(const CollectionManifest& other, const std::string& what) {
+void CollectionManifest::add_optional_counts(const CollectionManifest& other, const std::string& what) {
   if (pages.drop_copies)
     throw InvalidArgument(
         "{}: was parsed with {}, which compares the pages of one split only; parse the whole corpus "

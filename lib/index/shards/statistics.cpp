@@ -129,7 +129,7 @@ StatisticsManifest merge_statistics(const std::vector<StatisticsReader>& inputs,
     check_alike(inputs);
     std::uint64_t terms = 0;
     for (const StatisticsReader& input : inputs) {
-      if (&input != &inputs.front()) counts.join_choices(input.manifest().collection, input.name());
+      if (&input != &inputs.front()) counts.add_optional_counts(input.manifest().collection, input.name());
       counts.documents += input.manifest().collection.documents;
       counts.empty_documents += input.manifest().collection.empty_documents;
       sum.documents_hash += input.manifest().documents_hash;

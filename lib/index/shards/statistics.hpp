@@ -11,7 +11,7 @@ void write_statistics(const CollectionReader& collection, const Resources& resou
 
 /// Merges statistics; the bytes don't depend on the order or tree of merging. Reads them alternately in small pieces
 /// that need about half of the memory budget. Throws InvalidArgument if settings or libraries differ, if there are too
-/// many documents in total, or as CollectionManifest::join_choices().
+/// many documents in total, or as CollectionManifest::add_optional_counts().
 StatisticsManifest merge_statistics(const std::vector<StatisticsReader>& inputs, const Resources& resources, File& out);
 
 /// Throws InvalidArgument if documents of several collections share a docno, although these were parsed with
