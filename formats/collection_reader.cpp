@@ -74,7 +74,7 @@ CollectionReader CollectionReader::open(const std::string& path) { return open(s
 
 CollectionReader CollectionReader::open(const std::vector<std::string>& paths) {
   std::vector<std::shared_ptr<const File>> files;
-  for (const std::string& path : paths) files.push_back(std::make_shared<const File>(File::open_regular(path)));
+  for (const std::string& path : paths) files.push_back(open_quern_file(path, FileKind::collection));
   return CollectionReader(files);
 }
 

@@ -79,15 +79,31 @@ std::uint64_t check_chunk(const File& file, const SectionInfo& info, const Bytes
   return size;
 }
 
+/// The kinds in the order of their numbers, and the commands that write them.
+constexpr struct {
+  std::string_view name, command;
+} kinds[] = {
+    {"collection", "parse"},     {"order", "order"},     {"index", "index"},      {"plan", "plan"},
+    {"forward file", "index"},   {"text file", "index"}, {"field file", "index"}, {"statistics file", "statistics"},
+    {"scale file", "statistics"}};
+
+[[noreturn]] void refuse_kind(std::string_view name, std::string_view found, FileKind wanted) {
+  throw InvalidArgument("{}: is a {}; expected a Quern {}, as written by quern {}", name, found, kind_name(wanted),
+                        kinds[static_cast<std::uint32_t>(wanted) - 1].command);
+}
+
 }  // namespace
 
 std::uint32_t format_version(FileKind) { return 1; }
 
 std::string_view kind_name(FileKind kind) {
-  constexpr std::string_view names[] = {"collection", "order",      "index",           "plan",      "forward file",
-                                        "text file",  "field file", "statistics file", "scale file"};
   const auto number = static_cast<std::uint32_t>(kind);
-  return number >= 1 && number <= std::size(names) ? names[number - 1] : "file of an unknown kind";
+  return number >= 1 && number <= std::size(kinds) ? kinds[number - 1].name : "file of an unknown kind";
+}
+
+std::string_view kind_of_head(std::string_view head) {
+  if (head.size() < magic.size() + 4 || !std::equal(magic.begin(), magic.end(), as_bytes(head).begin())) return {};
+  return kind_name(static_cast<FileKind>(load_le<std::uint32_t>(head.data() + magic.size())));
 }
 
 /// The running checksum of the open section's current chunk, and the sums of all chunks so far.
@@ -187,8 +203,15 @@ void ContainerWriter::finish() {
   file_.write_at(0, header);
 }
 
+std::shared_ptr<const File> open_quern_file(const std::string& path, FileKind kind) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored))
+    refuse_kind(path, std::filesystem::exists(path + "/" + index_member, ignored) ? "Quern index" : "folder", kind);
+  return std::make_shared<const File>(File::open_regular(path));
+}
+
 ContainerReader ContainerReader::open(const std::string& path, FileKind kind) {
-  return ContainerReader(std::make_shared<const File>(File::open_regular(path)), kind);
+  return ContainerReader(open_quern_file(path, kind), kind);
 }
 
 ContainerReader::ContainerReader(std::shared_ptr<const File> file, FileKind kind)
@@ -233,8 +256,7 @@ void ContainerReader::read_header(FileKind kind) {
   ByteReader reader(ByteView(header).subspan(magic.size()), name());
   const auto found_kind = static_cast<FileKind>(reader.le<std::uint32_t>());
   const auto found_version = reader.le<std::uint32_t>();
-  if (found_kind != kind)
-    throw InvalidArgument("{}: is a Quern {}; expected a Quern {}", name(), kind_name(found_kind), kind_name(kind));
+  if (found_kind != kind) refuse_kind(name(), fmt::format("Quern {}", kind_name(found_kind)), kind);
   if (found_version != format_version(kind)) {
     throw UnsupportedVersion(
         "{}: has format version {}, but this program reads version {}: build the file again, or use the "

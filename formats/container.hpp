@@ -22,6 +22,8 @@ enum class FileKind : std::uint32_t {
 
 /// "collection", "order", "index", "plan", "forward file", "text file", "field file", "statistics file", "scale file".
 std::string_view kind_name(FileKind kind);
+/// The name of the kind of Quern file that begins with `head`; empty for other files.
+std::string_view kind_of_head(std::string_view head);
 
 /// The version of a kind's format that this program reads and writes.
 std::uint32_t format_version(FileKind kind);
@@ -239,6 +241,9 @@ std::string existing_member_path(const std::string& index_path, const char* memb
 /// The file for a user's path: the index file if it is a folder, otherwise the path itself. Throws InvalidArgument if a
 /// folder isn't an index.
 std::string quern_file(const std::string& path);
+
+/// Opens a file that should be of a kind other than index. Throws InvalidArgument for a folder.
+std::shared_ptr<const File> open_quern_file(const std::string& path, FileKind kind);
 
 /// The kind of a Quern file or folder, from its header. Throws CorruptFile if it isn't a Quern file.
 FileKind kind_of_file(const std::string& path);

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "quern/core/named.hpp"
+#include "quern/formats/container.hpp"
 #include "quern/formats/corpus/document_fields.hpp"
 #include "quern/io/byte_source.hpp"
 #include "quern/text/utf8.hpp"
@@ -110,6 +111,8 @@ const CorpusFormat* find_corpus_format(std::string_view head) {
 std::string why_no_corpus(std::string_view head) {
   if (std::string form = unreadable_form(as_bytes(head)); !form.empty()) return form;
   if (find_corpus_format(head) != nullptr) return {};
+  if (const std::string_view kind = kind_of_head(head); !kind.empty())
+    return fmt::format("a Quern {}, not a corpus; name the documents that it was made from", kind);
   for (const UnreadableFormat& format : unreadable_formats)
     if (head.starts_with(format.magic)) return std::string(format.message);
   return fmt::format("of no known corpus format ({}); name its format with {}, or exclude the file",

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <map>
 
 #include "catch.hpp"
 #include "cli/run_quern.hpp"
@@ -450,7 +451,15 @@ TEST_CASE("errors distinguish files that are not Quern's from files of another k
   std::filesystem::create_directory(folder.path("folder"));
   check_failure(run_quern({"query", corpus, "--query", "mill"}), corpus + ": is not a Quern file");
   check_failure(run_quern({"query", collection, "--query", "mill"}), collection + ": is a Quern collection");
-  check_failure(run_quern({"build", index + "/index.quern", "-o", folder.path("x")}), ": is a Quern index");
+  const std::map<std::string, std::string> paths = {
+      {index, "Quern index"}, {index + "/index.quern", "Quern index"}, {folder.path("folder"), "folder"}};
+  for (const char* stage : {"build", "order"})
+    for (const auto& [path, what] : paths)
+      check_failure(run_quern({stage, path, "-o", folder.path("x")}),
+                    path + ": is a " + what + "; expected a Quern collection, as written by quern parse");
+  for (const std::string& path : {index, index + "/index.quern"})
+    check_failure(run_quern({"index", path, "-o", folder.path("x")}),
+                  "is a Quern index, not a corpus; name the documents that it was made from");
   check_failure(run_quern({"query", folder.path("folder"), "--query", "mill"}), folder.path("folder"));
   check_failure(run_quern({"query", folder.path("nowhere"), "--query", "mill"}), folder.path("nowhere"));
   check_failure(run_quern({"build", collection, "--order", corpus, "-o", folder.path("x")}), corpus);
