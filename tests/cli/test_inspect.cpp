@@ -155,7 +155,9 @@ TEST_CASE("inspect gives a plan's figures, and its lists", "[cli][inspect][plan]
 TEST_CASE("inspect streams posting lists, as lines or as JSON", "[cli][inspect]") {
   const MillFiles mill;
   const RunOutcome lists = run_quern({"inspect", mill.index, "mill", "stone"});
-  CHECK(lists.out == "# mill df 2 cf 3 blocks 1\n0\t2\tM-2\n3\t1\tM-1\n# stone df 1 cf 1 blocks 1\n2\t1\tM-3\n");
+  CHECK(lists.out ==
+        "# mill df 2 cf 3 blocks 1\n# docID\tfrequency\tdocno\n0\t2\tM-2\n3\t1\tM-1\n# stone df 1 cf 1 blocks 1\n# "
+        "docID\tfrequency\tdocno\n2\t1\tM-3\n");
   const auto json = run_quern({"inspect", mill.index, "mill", "--json"}).json();
   CHECK(json["term"] == "mill");
   CHECK(json["df"] == 2);
@@ -182,8 +184,9 @@ TEST_CASE("inspect shows quantized impacts if an index has them", "[cli][inspect
   const int twice = list["postings"][0][2], once = list["postings"][1][2];
   CHECK(once > 0);
   CHECK(twice > once);
-  CHECK(run_quern({"inspect", index, "mill"}).out == "# mill df 2 cf 3 blocks 1\n0\t2\tM-2\t" + std::to_string(twice) +
-                                                         "\n3\t1\tM-1\t" + std::to_string(once) + "\n");
+  CHECK(run_quern({"inspect", index, "mill"}).out ==
+        "# mill df 2 cf 3 blocks 1\n# docID\tfrequency\tdocno\timpact\n0\t2\tM-2\t" + std::to_string(twice) +
+            "\n3\t1\tM-1\t" + std::to_string(once) + "\n");
   CHECK(run_quern({"verify", index}).exit_status == 0);
   CHECK(contains(run_quern({"inspect", index, "--config"}).out, "\nquantize = 8\n"));
   CHECK_FALSE(contains(run_quern({"inspect", mill.index, "--config"}).out, "quantize"));

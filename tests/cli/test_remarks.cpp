@@ -62,6 +62,7 @@ TEST_CASE("ignored parts of queries and decisions of auto are reported once on s
   const RunOutcome built = run_quern({"index", corpus, "-o", index});
   REQUIRE(built.exit_status == 0);
   CHECK(contains(built.err, "of records (jsonl): "));
+  CHECK(contains(built.err, " terms with those of URLs and links, "));
   const std::string log =
       folder.write("log.txt", "\"water mill\"\n\"wind mill\"\nwater AND mill\nwind OR mill\ntitle:mill\nurl:mill\n");
   for (const CommandLine& command :

@@ -253,13 +253,14 @@ void print_list(const IndexReader& index, const std::string& term, bool json) {
     throw InvalidArgument(
         "{}: no term '{}'; terms are looked up as stored: quern analyze --index shows how text becomes terms",
         index.name(), term);
+  std::optional<ListImpacts> impacts;
+  if (index.quantizer() && !index.manifest().impacts) impacts.emplace(index, *list);
   const std::string name = json_text(term);
   print(json ? fmt::format("{{\"term\":{},\"df\":{},\"cf\":{},\"blocks\":{},\"postings\":[", name, list->df, list->cf,
                            list->num_blocks(index.block_size()))
-             : fmt::format("# {} df {} cf {} blocks {}\n", term, list->df, list->cf,
-                           list->num_blocks(index.block_size())));
-  std::optional<ListImpacts> impacts;
-  if (index.quantizer() && !index.manifest().impacts) impacts.emplace(index, *list);
+             : fmt::format("# {} df {} cf {} blocks {}\n# docID\t{}\tdocno{}\n", term, list->df, list->cf,
+                           list->num_blocks(index.block_size()), index.manifest().impacts ? "weight" : "frequency",
+                           impacts ? "\timpact" : ""));
   std::uint64_t place = 0;
   for (PostingCursor cursor(index, *list); cursor.docid() != end_docid; cursor.next(), ++place) {
     const docid_t docid = cursor.docid();
@@ -417,14 +418,17 @@ void add_inspect_command(CLI::App& program) {
     for (const char* const other : contents)
       if (one != other) command.get_option(one)->excludes(other);
   add_common_options(command, arguments.common);
-  set_notes(command, {},
-            {{"quern inspect my.quern --json"},
-             {"quern inspect my.quern mill water"},
-             {"quern inspect my.quern --tokens D-17"},
-             {"quern inspect my.quern --config > my.conf"},
-             {"quern inspect my.quern --text D-17", "The text of a document, if the index was built with --store-text"},
-             {"quern inspect my.collection --links > links.tsv"},
-             {"quern inspect lambdamart.txt"}});
+  set_notes(
+      command,
+      {"The terms of a collection include those of URLs and link texts; an index has only those with postings, which "
+       "are of titles and bodies."},
+      {{"quern inspect my.quern --json"},
+       {"quern inspect my.quern mill water"},
+       {"quern inspect my.quern --tokens D-17"},
+       {"quern inspect my.quern --config > my.conf"},
+       {"quern inspect my.quern --text D-17", "The text of a document, if the index was built with --store-text"},
+       {"quern inspect my.collection --links > links.tsv"},
+       {"quern inspect lambdamart.txt"}});
 }
 
 }  // namespace quern::tools

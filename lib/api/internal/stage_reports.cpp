@@ -81,9 +81,11 @@ void remark_on(const ParseReport& report, const TakeRemark& take) {
                      count_text(report.repaired_utf8, "invalid UTF-8 sequence"), report.first_repaired));
   if (report.cut_terms > 0)
     take(fmt::format("cut {} to {} bytes", count_text(report.cut_terms, "term"), max_term_bytes));
-  take(fmt::format("parsed {} of records ({}): {} read, {} indexed, {} empty, {} skipped, {} bad; {}, {}",
-                   size_text(report.bytes), fmt::join(report.formats, ", "), report.read, report.indexed, report.empty,
-                   report.skipped, report.bad, count_text(report.terms, "term"), count_text(report.tokens, "token")));
+  take(
+      fmt::format("parsed {} of records ({}): {} read, {} indexed, {} empty, {} skipped, {} bad; {} with those of URLs "
+                  "and links, {}",
+                  size_text(report.bytes), fmt::join(report.formats, ", "), report.read, report.indexed, report.empty,
+                  report.skipped, report.bad, count_text(report.terms, "term"), count_text(report.tokens, "token")));
   if (report.num_skipped_files > 0)
     take(fmt::format("warning: {} of the corpus's {} files were skipped; none of their documents are indexed",
                      report.num_skipped_files, report.num_files));
