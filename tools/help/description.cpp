@@ -2,10 +2,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <iterator>
 #include <map>
-#include <sstream>
 #include <stdexcept>
+#include <string_view>
 
 #include "help/help.hpp"
 
@@ -98,9 +97,12 @@ constexpr Heading headings[] = {
     {"Resources", {"memory threads quiet", "tmp", "seed"}},
     {"Help", {"help version", "man commands all", "help-all"}}};
 
-bool has_word(const char* list, const std::string& word) {
-  std::istringstream words(list);
-  return std::find(std::istream_iterator<std::string>(words), {}, word) != std::istream_iterator<std::string>();
+bool has_word(std::string_view list, std::string_view word) {
+  for (std::size_t at = list.find(word); at != list.npos; at = list.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    if ((at == 0 || list[at - 1] == ' ') && (end == list.size() || list[end] == ' ')) return true;
+  }
+  return false;
 }
 
 std::string long_name(const OptionText& option) {
