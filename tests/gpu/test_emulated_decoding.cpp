@@ -176,20 +176,20 @@ TEST_CASE("an emulated warp finds the entries of documents in a list, and no oth
     std::iota(all.begin(), all.end(), 0u);
     std::sample(all.begin(), all.end(), std::back_inserter(documents), count, random);
     std::vector<std::uint32_t> entries;
-    for (const std::uint32_t document : documents) entries.push_back(document << 16 | (random() & 0xffff));
+    for (const std::uint32_t document : documents) entries.push_back(gpu::entry_of(document, random() & 0xffff));
     for (unsigned turn = 0; turn < 20; ++turn) {
       std::array<std::uint32_t, gpu::lanes_per_warp> asked{}, found{};
       for (std::uint32_t& document : asked)
         document = random() % 2 == 0 ? documents[random() % count] : static_cast<std::uint32_t>(random() % all.size());
       emulated::run(1, gpu::lanes_per_warp, [&] {
         const unsigned lane = gpu::lane_id();
-        found[lane] = gpu::entry_of(entries.data(), count, asked[lane], lane % 7 != 3);
+        found[lane] = gpu::find_entry(entries.data(), count, asked[lane], lane % 7 != 3);
       });
       for (unsigned lane = 0; lane < gpu::lanes_per_warp; ++lane) {
         if (lane % 7 == 3) continue;
         const auto place = std::lower_bound(documents.begin(), documents.end(), asked[lane]) - documents.begin();
         const bool there = std::size_t(place) < documents.size() && documents[std::size_t(place)] == asked[lane];
-        REQUIRE((found[lane] >> 16 == asked[lane]) == there);
+        REQUIRE((gpu::document_of(found[lane]) == asked[lane]) == there);
         if (there) REQUIRE(found[lane] == entries[std::size_t(place)]);
       }
     }

@@ -68,7 +68,7 @@ class EntryWriter {
       if (i >= count || docids[i] >= index_.num_documents)
         docids[i] = 0, values[i] = 0;  // a damaged block may hold any docID
       if constexpr (!quantized) values[i] = value_of_freq(index_.constants[docids[i]], values[i]);
-      entries[i] = docids[i] % range_documents << 16 | min(values[i], 0xffffu);
+      entries[i] = entry_of(docids[i] % range_documents, min(values[i], 0xffffu));
     }
     std::uint32_t* to = batch_.entries + to_place.first_entry + (first - to_place.begin);
     if (count == V) {

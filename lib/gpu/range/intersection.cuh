@@ -174,7 +174,7 @@ struct ItemDocuments {
   __device__ void drop(int i) { alive &= ~(1u << i); }
   __device__ std::uint32_t range(int i) const { return own[i] / range_documents; }  ///< of the item
   /// The greatest possible entry of the document.
-  __device__ std::uint32_t greatest_entry(int i) const { return own[i] % range_documents << 16 | 0xffff; }
+  __device__ std::uint32_t greatest_entry(int i) const { return greatest_entry_of(own[i] % range_documents); }
 };
 
 class ItemIntersection {
@@ -307,7 +307,7 @@ class ItemIntersection {
       const bool there = posting < end;
       const std::uint32_t entry = there ? driver.entries[posting] : 0;
       const std::uint32_t range = item_.ranges == 1 ? 0 : range_of(posting);
-      documents.own[i] = range * range_documents + (entry >> 16);
+      documents.own[i] = range * range_documents + document_of(entry);
       documents.units[i] = driver.units(entry);
       // Damaged blocks may leave too many entries between two starts, or entries of other ranges.
       const std::uint32_t docid = begin_ + documents.own[i];
@@ -331,7 +331,7 @@ class ItemIntersection {
         item_.ranges == 1 ? find_in_range(list, documents, found) : find_in_ranges(list, documents, found);
 #pragma unroll
     for (int i = 0; i < N; ++i)
-      if (has_entries && documents.is_alive(i) && found[i] >> 16 == documents.own[i] % range_documents)
+      if (has_entries && documents.is_alive(i) && document_of(found[i]) == documents.own[i] % range_documents)
         documents.units[i] += list.units(found[i]);
       else
         documents.drop(i);

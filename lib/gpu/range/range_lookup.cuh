@@ -43,16 +43,16 @@ __device__ inline std::uint32_t lookup_tiles_of(const RangeEntries& entries) {
 /// Looks up one document per lane in a list's `count` rising entries of a range; lanes without a document pass `wanted`
 /// = false. Returns the document's entry, or another document's if it has none. Lanes first read 32 evenly spaced
 /// entries and choose among them, which leaves a few reads close together. Called by a whole warp.
-__device__ inline std::uint32_t entry_of(const std::uint32_t* entries, std::uint32_t count, std::uint32_t document,
-                                         bool wanted) {
-  const std::uint32_t step = (count + lanes_per_warp - 1) / lanes_per_warp, last = document << 16 | 0xffff;
+__device__ inline std::uint32_t find_entry(const std::uint32_t* entries, std::uint32_t count, std::uint32_t document,
+                                           bool wanted) {
+  const std::uint32_t step = (count + lanes_per_warp - 1) / lanes_per_warp, last = greatest_entry_of(document);
   const std::uint32_t splitter = entries[min(lane_id() * step, count - 1)];
   unsigned lane = 0;
 #pragma unroll
   for (unsigned distance = lanes_per_warp / 2; distance > 0; distance /= 2)
     if (__shfl_sync(all_lanes, splitter, lane + distance) <= last) lane += distance;
   std::uint32_t found = __shfl_sync(all_lanes, splitter, lane);
-  if (!wanted || found >> 16 >= document) return found;
+  if (!wanted || document_of(found) >= document) return found;
   // entries[begin] is `found`.
   for (std::uint32_t begin = min(lane * step, count - 1), end = min(begin + step, count); end - begin > 1;) {
     const std::uint32_t middle = begin + (end - begin) / 2, entry = entries[middle];
@@ -114,7 +114,7 @@ class RangeLookup {
                           unsigned drivers, std::uint32_t rest) {
     bool alive = first + lane_id() < driver_entries.count;
     const std::uint32_t entry = alive ? driver_entries.data[first + lane_id()] : 0;
-    const std::uint32_t document = entry >> 16;
+    const std::uint32_t document = document_of(entry);
     alive = alive && batch_.passes(begin_ + document);
     std::uint32_t units = units_of(entry, driver_entries.unit_weight, driver_entries.unit_offset);
     for (unsigned place = 0; place < count; ++place) {
@@ -124,8 +124,8 @@ class RangeLookup {
       const unsigned lane = lane_at(place);
       const RangeEntries other = entries_.from_lane(lane);
       rest -= other.max_units;
-      const std::uint32_t found = entry_of(other.data, other.count, document, alive);
-      if (!alive || found >> 16 != document) continue;
+      const std::uint32_t found = find_entry(other.data, other.count, document, alive);
+      if (!alive || document_of(found) != document) continue;
       units += units_of(found, other.unit_weight, other.unit_offset);
       // The lookups of an earlier driver find the document.
       if (place < own_place && (drivers >> lane & 1)) alive = false;

@@ -44,8 +44,7 @@ struct RangeView : BatchView {
     return num_candidates[query] <= max_candidates || *num_spare() <= max_spare;
   }
 
-  // A list in the arena BatchView::entries. An entry is a posting: docID within its range in the upper 16 bits, value
-  // in the lower.
+  // A list in the arena BatchView::entries: see entry_of().
 
   /// Per range, and for the end: the list's first posting in the range or after it.
   __device__ std::uint32_t* starts(const EntryPlace& place) const { return entries + place.first_start; }

@@ -23,9 +23,9 @@ struct RangeList {
     return {reinterpret_cast<const std::uint32_t*>(entries) + skip, std::uint32_t{end} - skip, unit_weight, unit_offset,
             max_units};
   }
-  /// This lane's entries of a tile.
-  __device__ uint4 fetch(std::uint32_t tile) const {
-    return tile * tile_entries + lane_id() * 4 < end ? entries[tile * lanes_per_warp + lane_id()] : uint4{};
+  /// Four entries, for this lane, of the tile that begins with entry `first`; zeros after the list's end.
+  __device__ uint4 fetch(std::uint32_t first) const {
+    return first + 4 * lane_id() < end ? __ldcg(entries + first / 4 + lane_id()) : uint4{};
   }
 };
 
@@ -45,29 +45,37 @@ struct UnionShared {
   std::uint32_t num_queries, num_lookups, num_lists, num_candidates, next_query, next_lookup_task, work;
 };
 
-/// The place of a document's sum. A word has the sums of a document of the lower half and one of the upper half.
+/// The half of a word that has a document's sum. A word has the sums of a document of the range's lower half and of one
+/// of its upper half.
 struct SumPlace {
   static constexpr std::uint32_t words = range_documents / 2;
 
-  std::uint32_t word, shift;
+  bool upper;
 
-  __device__ explicit SumPlace(std::uint32_t document) : word(document % words), shift(document < words ? 0 : 16) {}
-  __device__ static std::uint32_t sum_in(std::uint32_t word, std::uint32_t shift) { return word >> shift & 0xffff; }
+  __device__ static SumPlace of(std::uint32_t document) { return {document >= words}; }
+  __device__ static std::uint32_t word_of(std::uint32_t document) { return document % words; }
+  /// What to add to a word, from units times 2^16.
+  __device__ std::uint32_t addend(std::uint32_t scaled_units) const {
+    return __byte_perm(scaled_units, 0, upper ? 0x3244 : 0x4432);
+  }
+  /// The sum in a word, times 2^16.
+  __device__ std::uint32_t scaled_sum_in(std::uint32_t word) const {
+    return __byte_perm(word, 0, upper ? 0x3244 : 0x1044);
+  }
+  /// The word of an entry's document. For several entries of one half, the compiler needs one instruction for each.
+  __device__ std::uint32_t* word_at(std::uint32_t* sums, std::uint32_t entry) const {
+    static_assert(entry_document_shift == 16 + 2 && words * sizeof(std::uint32_t) == 0x8000);
+    char* const half = reinterpret_cast<char*>(sums) - (upper ? 0x8000 : 0);
+    return reinterpret_cast<std::uint32_t*>(half + (entry >> 16));
+  }
 };
 
 /// The consecutive tiles of a query that a warp adds, of which the current one is already fetched.
 struct OwnTiles {
-  const RangeList* list = nullptr;
+  std::uint32_t list = 0;  ///< in UnionShared::lists
   std::uint32_t tile = 0;  ///< number within the list
   std::uint32_t left = 0;  ///< tiles left, including this one
   uint4 entries{};
-
-  __device__ void next() {
-    --left;
-    ++tile;
-    if (tile * tile_entries >= list->end) ++list, tile = 0;
-    if (left > 0) entries = list->fetch(tile);
-  }
 };
 
 /// A thread block of `threads` threads.
@@ -110,8 +118,7 @@ class UnionBlock {
     for (unsigned i = threadIdx.x; i < range_documents / 8; i += threads) sums[i] = make_uint4(0, 0, 0, 0);
   }
   __device__ std::uint32_t sum_of(std::uint32_t document) const {
-    const SumPlace place(document);
-    return SumPlace::sum_in(shared_.sums[place.word], place.shift);
+    return SumPlace::of(document).scaled_sum_in(shared_.sums[SumPlace::word_of(document)]) >> 16;
   }
 
   // Chooses the queries of a set that may have results in the range, and answers by sums or lookups: a warp per query.
@@ -263,13 +270,7 @@ class UnionBlock {
     OwnTiles own = own_tiles(shared_.queries[0]);
     for (std::uint32_t i = 0; i < shared_.num_queries; ++i) {
       const RangeQuery& query = shared_.queries[i];
-      for (; own.left > 0;) {
-        const RangeList& list = *own.list;
-        const std::uint32_t tile = own.tile;
-        const uint4 entries = own.entries;
-        own.next();
-        add_tile(list, tile, entries, query.min_term_units);
-      }
+      while (own.left > 0) add_list(own, query.min_term_units);
       // Fetch the next query's first tiles while this query's sums are read and cleared.
       if (i + 1 < shared_.num_queries) own = own_tiles(shared_.queries[i + 1]);
       __syncthreads();
@@ -294,38 +295,62 @@ class UnionBlock {
     for (unsigned base = 0; base < query.lists; base += lanes_per_warp)
       number += __popc(
           __ballot_sync(all_lanes, base + lane_id() < query.lists && lists[base + lane_id()].tiles_end <= begin));
-    own.list = lists + number;
+    own.list = query.first_list + number;
     own.tile = begin - (number == 0 ? 0 : lists[number - 1].tiles_end);
-    own.entries = own.list->fetch(own.tile);
+    own.entries = shared_.lists[own.list].fetch(own.tile * tile_entries);
     return own;
   }
 
-  /// Adds the entries of a tile to the sums, and notes documents whose sums reach `min_term_units`.
-  __device__ void add_tile(const RangeList& list, std::uint32_t tile, const uint4& entries,
-                           std::uint32_t min_term_units) {
-    const std::uint32_t first = tile * tile_entries + lane_id() * 4, end = list.end;
-    const std::uint32_t weight = list.unit_weight, offset = list.unit_offset;
-    if (first >= 4 && first + 4 <= end) {
-      add(entries.x, weight, offset, min_term_units);
-      add(entries.y, weight, offset, min_term_units);
-      add(entries.z, weight, offset, min_term_units);
-      add(entries.w, weight, offset, min_term_units);
-    } else {
-      const std::uint32_t skip = list.skip;
-      if (first >= skip && first < end) add(entries.x, weight, offset, min_term_units);
-      if (first + 1 >= skip && first + 1 < end) add(entries.y, weight, offset, min_term_units);
-      if (first + 2 >= skip && first + 2 < end) add(entries.z, weight, offset, min_term_units);
-      if (first + 3 >= skip && first + 3 < end) add(entries.w, weight, offset, min_term_units);
+  /// Adds this warp's tiles of a list, and fetches the first one of its next list.
+  __device__ void add_list(OwnTiles& own, std::uint32_t min_term_units) {
+    const RangeList list = shared_.lists[own.list];
+    std::uint32_t first = own.tile * tile_entries;
+    const uint4* next = list.entries + first / 4 + lane_id();
+    const std::uint32_t tiles = min(own.left, (list.end - first + tile_entries - 1) / tile_entries);
+    own.left -= tiles;
+    // Tiles of which all entries are the list's.
+    const std::uint32_t begin_whole = list.skip > 0 ? tile_entries : 0,
+                        end_whole = max(list.end / tile_entries * tile_entries, begin_whole);
+    for (std::uint32_t left = tiles; left > 0; --left, first += tile_entries) {
+      const uint4 four = own.entries;
+      next += lanes_per_warp;
+      own.entries = uint4{};
+      if (left > 1) {
+        if (first + tile_entries + 4 * lane_id() < list.end) own.entries = __ldcg(next);
+      } else if (own.left > 0) {
+        own.tile = 0;
+        own.entries = shared_.lists[++own.list].fetch(0);
+      }
+      const bool same_half = static_cast<int>((four.x ^ four.y) | (four.x ^ four.z) | (four.x ^ four.w)) >= 0;
+      if (first - begin_whole < end_whole - begin_whole && same_half)
+        add<true>(list, four, 0, min_term_units);
+      else
+        add<false>(list, four, first + 4 * lane_id(), min_term_units);
     }
   }
 
-  __device__ void add(std::uint32_t entry, std::uint32_t weight, std::uint32_t offset, std::uint32_t min_term_units) {
-    const std::uint32_t document = entry >> 16, units = units_of(entry, weight, offset);
-    const SumPlace place(document);
-    const std::uint32_t before =
-        SumPlace::sum_in(atomicAdd(&shared_.sums[place.word], units << place.shift), place.shift);
-    // before < min_term_units <= before + units
-    if (min_term_units - 1 - before < units) note(document);
+  /// Adds four entries to the sums, and notes documents whose sums reach `min_term_units`. `plain`: all are the list's,
+  /// and their documents are in one half of the range. Otherwise, leaves out entries before the list's first and after
+  /// its last; `first`: the number of the first of the four.
+  template <bool plain>
+  __device__ void add(const RangeList& list, const uint4& four, std::uint32_t first, std::uint32_t min_term_units) {
+    const std::uint32_t entries[4] = {four.x, four.y, four.z, four.w};
+    const SumPlace place_of_first = SumPlace::of(document_of(four.x));
+    const std::uint32_t min_scaled = min_term_units << 16;
+    std::uint32_t before[4] = {}, scaled[4] = {};
+    std::uint32_t greatest = 0;
+#pragma unroll
+    for (unsigned i = 0; i < 4; ++i) {
+      if (!plain && (first + i < list.skip || first + i >= list.end)) continue;
+      const SumPlace place = plain ? place_of_first : SumPlace::of(document_of(entries[i]));
+      scaled[i] = scaled_units_of(entries[i], list.unit_weight, list.unit_offset);
+      before[i] = place.scaled_sum_in(atomicAdd(place.word_at(shared_.sums, entries[i]), place.addend(scaled[i])));
+      greatest = max(greatest, before[i] + scaled[i]);
+    }
+    if (greatest < min_scaled) return;
+#pragma unroll
+    for (unsigned i = 0; i < 4; ++i)
+      if (before[i] < min_scaled && before[i] + scaled[i] >= min_scaled) note(document_of(entries[i]));
   }
 
   __device__ void note(std::uint32_t document) {

@@ -31,9 +31,26 @@ inline constexpr std::size_t max_terms = 64;
 /// Number of steps in which a query's threshold rises.
 inline constexpr std::uint32_t threshold_steps = 256;
 
-/// Units of an entry, whose lower 16 bits are the value. See BatchTerm::unit_weight and unit_offset.
+/// A posting as an entry: the document's number in its range in the upper 14 bits, the value in the lower 16. The two
+/// bits between are zeros, so that unions find the place of a sum by one shift.
+inline constexpr unsigned entry_document_shift = 18;
+static_assert(range_documents <= std::uint32_t{1} << (32 - entry_document_shift));
+
+constexpr std::uint32_t entry_of(std::uint32_t document, std::uint32_t value) {
+  return document << entry_document_shift | value;
+}
+constexpr std::uint32_t document_of(std::uint32_t entry) { return entry >> entry_document_shift; }
+/// No entry of the document is above this, and none of the next one below.
+constexpr std::uint32_t greatest_entry_of(std::uint32_t document) {
+  return document << entry_document_shift | ((1u << entry_document_shift) - 1);
+}
+
+/// Units of an entry, times 2^16. See BatchTerm::unit_weight and unit_offset. Fits 32 bits, as sums of units fit 16.
+constexpr std::uint32_t scaled_units_of(std::uint32_t entry, std::uint32_t weight, std::uint32_t offset) {
+  return (entry & 0xffff) * weight + (offset << 16);
+}
 constexpr std::uint32_t units_of(std::uint32_t entry, std::uint32_t weight, std::uint32_t offset) {
-  return static_cast<std::uint32_t>(std::uint64_t{entry << 16} * weight >> 32) + offset;
+  return scaled_units_of(entry, weight, offset) >> 16;
 }
 
 /// Units of a score or term score, rounded up, at the query's scale.
