@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "quern/core/random.hpp"
+#include "quern/gpu/device/searches.hpp"
 #include "quern/gpu/intersect/intersect_method.hpp"
 #include "quern/gpu/intersect/merge_find.hpp"
 #include "quern/gpu/intersect/unpacked_lists.hpp"
@@ -43,6 +44,16 @@ Docids found_by_passes(const Docids& a, const Docids& b, unsigned levels) {
 }
 
 }  // namespace
+
+TEST_CASE("a search with several reads at a time finds each value's place", "[gpu_search][property]") {
+  RandomBits random(3);
+  for (std::size_t size = 0; size < 300; ++size) {
+    const Docids docids = random_docids(random, size, 2 * size + 2);
+    const auto count = static_cast<std::uint32_t>(docids.size());
+    for (std::uint32_t docid = 0; docid <= 2 * size + 3; ++docid)
+      REQUIRE(lower_bound_by_eighths(docids.data(), count, docid) == expected_place(docids, docid));
+  }
+}
 
 TEST_CASE("merge find gives each element's position, with any number of levels of splitters",
           "[gpu_search][property]") {

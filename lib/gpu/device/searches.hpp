@@ -20,6 +20,24 @@ constexpr std::uint32_t lower_bound(const T* values, std::uint32_t begin, std::u
   return begin;
 }
 
+/// lower_bound() in [0, count) with seven reads at a time, for lanes that would otherwise wait for one read after another.
+constexpr std::uint32_t lower_bound_by_eighths(const std::uint32_t* values, std::uint32_t count, std::uint32_t value) {
+  constexpr std::uint32_t parts = 8;
+  std::uint32_t begin = 0, end = count;
+  while (begin < end) {
+    const std::uint32_t step = (end - begin + parts - 1) / parts;
+    std::uint32_t below = 0;
+    for (std::uint32_t i = 1; i < parts; ++i) {
+      const std::uint32_t probe = begin + i * step - 1;
+      below += probe < end && values[probe] < value ? 1 : 0;
+    }
+    begin += below * step;
+    // The next probe, if there is one, is not below.
+    if (below + 1 < parts && begin + step - 1 < end) end = begin + step - 1;
+  }
+  return begin;
+}
+
 /// The first row from `from` on whose docID is not below `target`, or `rows`. Fast if the row is near.
 constexpr std::uint32_t next_row(const std::uint32_t* last, std::uint32_t from, std::uint32_t rows,
                                  std::uint32_t target) {

@@ -65,7 +65,7 @@ class ExactScores {
   __device__ Posting posting_of(const BatchTerm& term, std::uint32_t docid) const {
     const RangeEntries entries = entries_in_range(batch_, term, docid / range_documents - batch_.first_range);
     const std::uint32_t document = docid % range_documents;
-    const std::uint32_t place = lower_bound(entries.data, 0, entries.count, entry_of(document, 0));
+    const std::uint32_t place = lower_bound_by_eighths(entries.data, entries.count, entry_of(document, 0));
     if (place == entries.count) return {};
     const std::uint32_t entry = entries.data[place], value = entry & 0xffff;
     if (document_of(entry) != document) return {};
