@@ -1,5 +1,6 @@
-# The CUDA Toolkit; also read by the installed CMake package. CMake 3.25 sets a property of a library that CUDA 13 lacks.
-if(CMAKE_VERSION VERSION_LESS 3.26 AND NOT TARGET CUDA::nvToolsExt)
-  add_library(CUDA::nvToolsExt INTERFACE IMPORTED)
-endif()
-find_package(CUDAToolkit REQUIRED)
+# The CUDA Toolkit; also read by the installed CMake package. For projects that require CMake 3.25, its version 3.25.1 calls the
+# library nvToolsExt deprecated, and fails where that is missing, as in CUDA 13.
+block()
+  set(CMAKE_MINIMUM_REQUIRED_VERSION 3.24)
+  find_package(CUDAToolkit REQUIRED)
+endblock()
