@@ -16,7 +16,7 @@ STAND_IN = '''#!/usr/bin/env python3
 import fnmatch, pathlib, sys
 found = [line for line in pathlib.Path(sys.argv[0] + '.txt').read_text().splitlines()
          if any(fnmatch.fnmatchcase(line.split(': ')[1], pattern) for pattern in sys.argv[2:])]
-print('\\n'.join(found))
+for line in found: print(line)
 sys.exit(len(found) < len(sys.argv[2:]))
 '''
 
@@ -66,8 +66,14 @@ def main():
     if not Path('/usr/share/doc/bash/copyright').exists():
         print('skipped: this is not Debian')
         return SKIPPED
-    here = f'/usr/lib/here/{LIBRARY}'
-    check(here, f'bash: {here}\n', ['bash'])
+    here, other = f'/usr/lib/here/{LIBRARY}', f'/usr/lib32/{LIBRARY}'
+    check(here, f'dash: {other}\nbash:amd64: {here}\n', ['bash'])
+    check(here, f'bash:amd64: {here[4:]}\n', ['bash'])  # listed below /lib
+    check(here[4:], f'bash:amd64: {here}\n', ['bash'])  # found below /lib
+    check(here, f'bash:amd64, bash:i386: {here}\n', ['bash'])
+    check(here, f'bash:amd64, dash: {here}\n', ['bash', 'dash'])
+    check(here, f'diversion by dpkg from: {here}\ndiversion by dpkg to: {here}.old\nbash: {here}\n', ['bash'])
+    check(here, f'dash: {other}\n', None)
     for package, name in ('libcli11-dev', b'N3CLI'), ('nlohmann-json3-dev', b'N8nlohmann'):
         if Path(f'/usr/share/doc/{package}/copyright').exists():
             check(here, f'bash: {here}\n', ['bash', package], b'\0' + name + b'5ErrorE\0')
