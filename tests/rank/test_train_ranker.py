@@ -3,6 +3,7 @@
     python3 tests/rank/test_train_ranker.py QUERN
 """
 import importlib.util
+import re
 import signal
 import subprocess
 import sys
@@ -18,8 +19,8 @@ class Trainer:
     def __init__(self, quern, folder):
         self.quern, self.folder, self.output = quern, folder, folder / 'ranker'
 
-    def command(self, *options, qrels=QRELS):
-        return [sys.executable, ROOT / 'scripts/train-ranker', self.folder / 'index', '-q', TOPICS, '--qrels', qrels,
+    def command(self, *options, qrels=QRELS, queries=TOPICS):
+        return [sys.executable, ROOT / 'scripts/train-ranker', self.folder / 'index', '-q', queries, '--qrels', qrels,
                 '-o', self.output, '--quern', self.quern, '--threads', '1', '--features', 'body.*', '--depth', '20',
                 '--leaves', '4', '--min-leaf', '5', *options]
 
@@ -70,6 +71,17 @@ def check_output(trainer):
         assert outcome.stderr.count(f'model {model} of 4') == 1, outcome
 
 
+def check_queries_format(trainer):
+    """All commands get the format: without it, each would refuse lines that begin with numbers."""
+    queries = trainer.folder / 'queries.txt'
+    titles = re.findall('<title> (.*)', TOPICS.read_text())
+    queries.write_text(''.join(f'{number} {title}\n' for number, title in enumerate(titles, 301)))
+    outcome = trainer.run('--trees', '1', '--folds', '2', '--force', queries=queries)
+    assert outcome.returncode == 1 and '--queries-format' in outcome.stderr, outcome
+    outcome = trainer.run('--trees', '1', '--folds', '2', '--force', '--queries-format', 'lines', queries=queries)
+    assert outcome.returncode == 0, outcome
+
+
 def check_that_output_is_whole(trainer):
     before, names = trainer.files(), trainer.names()
     outcome = trainer.run('--force', qrels='/dev/null')
@@ -92,6 +104,7 @@ def main(quern):
             print('skipped the rest: LightGBM is missing')
             return SKIPPED
         check_output(trainer)
+        check_queries_format(trainer)
         check_that_output_is_whole(trainer)
     return 0
 
