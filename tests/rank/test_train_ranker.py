@@ -71,6 +71,14 @@ def check_output(trainer):
         assert outcome.stderr.count(f'model {model} of 4') == 1, outcome
 
 
+def check_settings_of_lightgbm(trainer):
+    for option, value in ('--leaves', 1), ('--rate', -1), ('--min-leaf', -1), ('--feature-share', 2), ('--trees', 0):
+        outcome = trainer.run('--force', option, str(value))
+        last = outcome.stderr.splitlines()[-1]
+        assert outcome.returncode == 1 and last.startswith('train-ranker: LightGBM: '), outcome
+        assert option in last and 'Traceback' not in outcome.stderr, outcome
+
+
 def check_queries_format(trainer):
     """All commands get the format: without it, each would refuse lines that begin with numbers."""
     queries = trainer.folder / 'queries.txt'
@@ -105,6 +113,7 @@ def main(quern):
             return SKIPPED
         check_output(trainer)
         check_queries_format(trainer)
+        check_settings_of_lightgbm(trainer)
         check_that_output_is_whole(trainer)
     return 0
 
