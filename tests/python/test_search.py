@@ -324,6 +324,49 @@ def test_negative_numbers_are_refused(sample):
             ask(["mill"], threads=-1)
 
 
+def test_wrong_numbers_are_named(sample, sample_path, tmp_path):
+    """By every function that takes a number of the native module, whatever its type."""
+    run, qrels = {"1": {"A": 1.0}}, {"1": {"A": 1}}
+    model, found = SAMPLE / "ranker.txt", sample.batch(["mill"])
+    index = lambda **options: quern.index([("A", "mill")], tmp_path / "ix", **options)  # noqa: E731
+    tune = lambda **options: sample.tune(["mill"], {"1": {"A": 1}}, **options)  # noqa: E731
+    rerank = lambda **options: quern.rerank(sample, found, model, **options)  # noqa: E731
+    plan = lambda **options: quern.plan(sample, ["mill"], tmp_path / "plan", **{"budget": "10%", **options})  # noqa: E731
+    calls = {
+        sample.verify: ["threads", "memory"],
+        lambda **options: sample.search("mill", **options): ["k", "threads", "gpu", "gpus", "gpu_memory", "memory"],
+        lambda **options: sample.batch(["mill"], **options): ["k", "threads", "gpu", "gpus", "gpu_memory", "memory"],
+        lambda **options: sample.intersect(["mill"], **options): ["threads", "gpu", "gpus", "gpu_memory", "memory"],
+        lambda **options: sample.filter("docno=A", **options): ["threads"],
+        lambda **options: quern.fuse([run, run], **options): ["k", "threads", "memory"],
+        lambda **options: quern.compare([run, run], qrels, **options): ["samples", "seed"],
+        plan: ["k", "threads", "memory", "budget"],
+        tune: ["folds", "k", "depth", "trec_eval", "threads", "memory"],
+        rerank: ["k", "threads", "gpu", "features_from", "gpu_memory"],
+        index: ["block_size", "recursion", "seed", "quantize", "impacts", "max_errors", "memory", "threads"],
+        lambda **options: quern.index(SAMPLE / "corpus", tmp_path / "ix", **options): ["max_document"],
+        sample.docno: ["docid"], sample.length: ["docid"], sample.document: ["docid"], sample.text: ["docid"],
+        lambda **options: sample.snippets("mill", **options): ["docids"],
+        lambda **options: sample.kept_values("docno", **options): ["docids"],
+    }
+    sizes = ("memory", "gpu_memory", "budget", "max_document")
+    for call, names in calls.items():
+        for name in names:
+            for wrong in (-1, 2**70):
+                with pytest.raises(ValueError, match=f"^{name} (must be|is too large)"):
+                    call(**{name: [wrong] if name == "docids" else wrong})
+            for wrong in ("many", [1]) if name in sizes else ("many", 2.5):
+                with pytest.raises((TypeError, ValueError), match=f"^{name} must be"):
+                    call(**{name: [wrong] if name == "docids" else wrong})
+    with pytest.raises(ValueError, match="docids must be at least 0, not -1"):
+        sample.filter([-1])
+    with pytest.raises(TypeError, match="term must be str, not 7"):
+        sample.df(7)
+    with pytest.raises(TypeError, match="k must be int, not None"):
+        sample.search("mill", None)
+    assert not (tmp_path / "ix").exists() and not (tmp_path / "plan").exists()
+
+
 def test_a_filter_may_be_a_dict(tmp_path):
     languages = ("en", 'a"b\\', "de", "en")
     given = [{"docno": str(i), "text": "mill", "lang": lang, "n": i, "b": i % 2 == 0} for i, lang in enumerate(languages)]

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from . import _quern
+from .errors import called, set_members
 from .index import _progress
 from .sizes import size_bytes
 from .types import Path, Progress, Size
@@ -102,7 +103,7 @@ def index(
     the index is left in that case.
     """
     options = _quern.IndexOptions()
-    for name, value in {
+    indexing = {
         "language": language,
         "stemmer": stemmer,
         "stopwords": _stopwords(stopwords),
@@ -111,9 +112,9 @@ def index(
         "recursion": recursion,
         "order": order,
         "seed": seed,
-        "quantize_bits": quantize,
+        "quantize": quantize,
         "weights": weights,
-        "impact_bits": impacts,
+        "impacts": impacts,
         "impact_scale": impact_scale,
         "k1": k1,
         "b": b,
@@ -128,8 +129,8 @@ def index(
         "refuse_duplicates": _refuses(duplicates),
         "max_errors": max_errors,
         "overwrite": overwrite,
-    }.items():
-        setattr(options, name, value)
+    }
+    set_members(options, indexing)
     names = {
         "id_field": id_field,
         "title_field": title_field,
@@ -137,30 +138,30 @@ def index(
         "url_field": url_field,
         "vector_field": vector_field,
     }
-    work = (threads or 0, size_bytes(memory), _progress(progress), warn or warnings.warn)
+    work = (threads or 0, size_bytes("memory", memory), _progress(progress), warn or warnings.warn)
     if files_from and documents is not None:
         raise TypeError("documents must be None with files_from")
     corpus = [] if files_from else _paths(documents)
     if corpus is None:
         choice = _quern.FieldChoice()
-        for name, value in {**names, "missing_is_empty": _is_empty(missing)}.items():
-            setattr(choice, name, value)
-        return SimpleNamespace(**_quern.index_documents(_iterable(documents), os.fspath(path), options, choice, *work))
+        set_members(choice, {**names, "missing_is_empty": _is_empty(missing)})
+        counts = called(_quern.index_documents, _iterable(documents), os.fspath(path), options, choice, *work)
+        return SimpleNamespace(**counts)
     reading = _quern.CorpusOptions()
-    for name, value in {
+    files = {
         **names,
         "format": format,
         "files_from": os.fspath(files_from),
         "files_root": os.fspath(files_root),
         "include": list(include),
         "exclude": list(exclude),
-        "max_document_bytes": size_bytes(max_document),
+        "max_document": size_bytes("max_document", max_document),
         "skip_bad": skip_bad,
         "languages": _names(languages, "languages"),
         "drop_copies": drop_copies,
-    }.items():
-        setattr(reading, name, value)
-    return SimpleNamespace(**_quern.index_corpus(corpus, os.fspath(path), options, reading, *work))
+    }
+    set_members(reading, files)
+    return SimpleNamespace(**called(_quern.index_corpus, corpus, os.fspath(path), options, reading, *work))
 
 
 def _stopwords(stopwords):

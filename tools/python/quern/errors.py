@@ -1,8 +1,9 @@
 """The exceptions of the package. All derive from `Error`, and from the builtin exceptions that Python programs expect."""
 
-import contextlib
+import functools
 import numbers
 import re
+from collections.abc import Iterable
 
 
 class Error(Exception):
@@ -66,29 +67,71 @@ def error(code, text, option):
     return made
 
 
-_KINDS = {"int": numbers.Integral, "float": numbers.Real, "str": str, "bool": bool}
+def called(native, *arguments, **options):
+    """native(*arguments, **options): a function of the native module, whose TypeErrors list all parameters. Raises one that
+    names the argument instead, or InvalidArgument for a number out of range."""
+    try:
+        return native(*arguments, **options)
+    except TypeError as raised:
+        raise wrong_argument(raised, arguments, options) from None
 
 
-def wrong_argument(raised, arguments):
-    """An error that names the argument, for a TypeError of the native module, which lists all parameters; else that itself."""
-    parameters = dict(re.findall(r"(\w+): (\w+)", (re.search(r"\((?:self, )?(.*)\) -> ", str(raised)) or [""])[0]))
-    if not parameters:
+def method_called(native):
+    """A method of a class of the native module, which raises as called() does."""
+
+    @functools.wraps(native)
+    def method(self, *arguments, **options):
+        try:
+            return native(self, *arguments, **options)
+        except TypeError as raised:
+            raise wrong_argument(raised, arguments, options) from None
+
+    return method
+
+
+def set_members(members, values):
+    """Sets members of an object of the native module; raises as called() does."""
+    for name, value in values.items():
+        try:
+            setattr(members, name, value)
+        except TypeError as raised:
+            raise _wrong_value(name, _kinds(raised)["arg"], value) or raised from None
+
+
+def _kinds(raised):
+    """The kinds of parameters in the first signature of a TypeError of the native module; none for others."""
+    signature = re.search(r"\((?:self, )?(.*)\) -> ", str(raised)) or [""]
+    return {name: kind.strip() for name, kind in re.findall(r"(\w+): ([^=,)]+)", signature[0])}
+
+
+def wrong_argument(raised, arguments, options):
+    """The error that names the argument, for a TypeError of a function of the native module; else the TypeError itself."""
+    kinds = _kinds(raised)
+    if not kinds:
         return raised
-    for name, value in arguments.items():
-        if name not in parameters:
-            known = ", ".join(name for name in parameters if name not in ("index", "warn"))
+    for name, value in {**dict(zip(kinds, arguments)), **options}.items():
+        if name not in kinds:
+            known = ", ".join(name for name in kinds if name not in ("index", "warn"))
             return TypeError(f"unknown option {name!r}; options: {known}")
-        if value is not None and not isinstance(value, _KINDS.get(parameters[name], object)):
-            return TypeError(f"{name} must be {parameters[name]}, not {value!r:.80}")
-        if parameters[name] == "int" and value is not None and value < 0:
-            return error("invalid_argument", f"{name} must be at least {int(name == 'k')}, not {value}", name)
+        if wrong := _wrong_value(name, kinds[name], value):
+            return wrong
     return raised
 
 
-@contextlib.contextmanager
-def arguments_checked(**arguments):
-    """Raises wrong_argument() instead of a TypeError of the native module about one of these arguments."""
-    try:
-        yield
-    except TypeError as raised:
-        raise wrong_argument(raised, arguments) from None
+_TYPES = {"int": numbers.Integral, "float": numbers.Real, "str": str, "bool": bool}
+
+
+def _wrong_value(name, kind, value):
+    """The error for an argument that does not have the kind of its parameter; None if it has."""
+    if kind == "collections.abc.Sequence[int]" and isinstance(value, Iterable):
+        return next(filter(None, (_wrong_value(name, "int", one) for one in value)), None)
+    kind, *rest = kind.split(" ")
+    if value is None and rest:
+        return None
+    if not isinstance(value, _TYPES.get(kind, object)):
+        return TypeError(f"{name} must be {kind}, not {value!r:.80}")
+    if kind == "int" and value < 0:
+        return error("invalid_argument", f"{name} must be at least {int(name == 'k')}, not {value}", name)
+    if kind == "int" and value >= 1 << 31:  # more than the narrowest parameters take: one of these has failed
+        return error("invalid_argument", f"{name} is too large", name)
+    return None

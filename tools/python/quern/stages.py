@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from . import _quern
-from .errors import arguments_checked, error
+from .errors import called, error
 from .index import Index, _numbers, _progress
 from .judgements import judgements_file, names_of
 from .queries import texts_of
@@ -48,8 +48,7 @@ def rerank(
     k = max(1, len(results)) if k is None else k
     if k == 0:
         raise error("invalid_argument", "k must be at least 1, not 0", "k")
-    with arguments_checked(k=k, threads=threads):
-        found = reranker.rerank(texts, results._found, k, threads or 0, _progress(progress))
+    found = called(reranker.rerank, texts, results._found, k, threads or 0, _progress(progress))
     return Results(index, found, results.qids, texts)
 
 
@@ -99,22 +98,22 @@ def plan(
     _, texts = texts_of(queries)
     if scores not in ("exact", "quantized"):
         raise ValueError(f"scores must be 'exact' or 'quantized', not {scores!r}")
-    with arguments_checked(k=k, threads=threads):
-        report = _quern.plan(
-            index,
-            list(texts),
-            os.fspath(path),
-            budget_bytes=size_bytes(budget),
-            budget_share=share,
-            policy=policy,
-            max_admission=max_admission,
-            k=k,
-            quantized=scores == "quantized",
-            overwrite=overwrite,
-            threads=threads or 0,
-            memory=size_bytes(memory),
-            progress=_progress(progress),
-        )
+    report = called(
+        _quern.plan,
+        index,
+        list(texts),
+        os.fspath(path),
+        budget_bytes=size_bytes("budget", budget),
+        budget_share=share,
+        policy=policy,
+        max_admission=max_admission,
+        k=k,
+        quantized=scores == "quantized",
+        overwrite=overwrite,
+        threads=threads or 0,
+        memory=size_bytes("memory", memory),
+        progress=_progress(progress),
+    )
     return SimpleNamespace(**report)
 
 
@@ -142,9 +141,9 @@ def fuse(
     Returns {qid: {docno: score}}, best first, with scores of float64. Raises InvalidArgument, CorruptFile and FileError.
     """
     options = {"method": method, "weights": _numbers("weights", weights), "normalize": normalize, "rrf_k": rrf_k, "k": k}
-    options["threads"] = threads or 0
-    with run_files(runs) as paths, arguments_checked(**options):
-        return scores_of(_quern.fuse(paths, **options, memory=size_bytes(memory)))
+    work = {"threads": threads or 0, "memory": size_bytes("memory", memory)}
+    with run_files(runs) as paths:
+        return scores_of(called(_quern.fuse, paths, **options, **work))
 
 
 def compare(
@@ -164,8 +163,8 @@ def compare(
     losses; t, t_p and holm_t_p of the paired t-test, None with fewer than two queries; randomization_p and
     holm_randomization_p.
     """
-    with judgements_file(qrels) as path, arguments_checked(samples=samples, seed=seed):
-        return _quern.compare(run_texts(runs), path, names_of(measures), complete, samples, seed)
+    with judgements_file(qrels) as path:
+        return called(_quern.compare, run_texts(runs), path, names_of(measures), complete, samples, seed)
 
 
 def evaluate(run: Run, qrels: Any, measures: str | Iterable[str] = ()) -> dict[str, Any]:

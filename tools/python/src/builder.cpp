@@ -350,16 +350,16 @@ void bind_builder(nb::module_& module) {
   using O = api::IndexOptions;
   nb::class_<O> options(module, "IndexOptions", "Options of an index.");
   options.def(nb::init<>());
-  bind_members(
-      options, Field{"language", &O::language}, Field{"stemmer", &O::stemmer}, Field{"stopwords", &O::stopwords},
-      Field{"codec", &O::codec}, Field{"block_size", &O::block_size}, Field{"recursion", &O::recursion},
-      Field{"order", &O::order}, Field{"seed", &O::seed}, Field{"pagerank", &O::pagerank}, Field{"links", &O::links},
-      Field{"alpha", &O::alpha}, Field{"pagerank_scale", &O::pagerank_scale}, Field{"k1", &O::k1}, Field{"b", &O::b},
-      Field{"quantize_bits", &O::quantize_bits}, Field{"weights", &O::weights}, Field{"impact_bits", &O::impact_bits},
-      Field{"impact_scale", &O::impact_scale}, Field{"keep_fields", &O::keep_fields},
-      Field{"store_text", &O::store_text}, Field{"forward", &O::forward}, Field{"allow_empty", &O::allow_empty},
-      Field{"refuse_duplicates", &O::refuse_duplicates}, Field{"max_errors", &O::max_errors},
-      Field{"overwrite", &O::overwrite});
+  bind_members(options, Field{"language", &O::language}, Field{"stemmer", &O::stemmer},
+               Field{"stopwords", &O::stopwords}, Field{"codec", &O::codec}, Field{"block_size", &O::block_size},
+               Field{"recursion", &O::recursion}, Field{"order", &O::order}, Field{"seed", &O::seed},
+               Field{"pagerank", &O::pagerank}, Field{"links", &O::links}, Field{"alpha", &O::alpha},
+               Field{"pagerank_scale", &O::pagerank_scale}, Field{"k1", &O::k1}, Field{"b", &O::b},
+               Field{"quantize", &O::quantize_bits}, Field{"weights", &O::weights}, Field{"impacts", &O::impact_bits},
+               Field{"impact_scale", &O::impact_scale}, Field{"keep_fields", &O::keep_fields},
+               Field{"store_text", &O::store_text}, Field{"forward", &O::forward},
+               Field{"allow_empty", &O::allow_empty}, Field{"refuse_duplicates", &O::refuse_duplicates},
+               Field{"max_errors", &O::max_errors}, Field{"overwrite", &O::overwrite});
   using C = api::CorpusOptions;
   nb::class_<C> reading(module, "CorpusOptions", "How the files of a corpus are read.");
   reading.def(nb::init<>());
@@ -367,7 +367,7 @@ void bind_builder(nb::module_& module) {
       reading, Field{"format", &C::format}, Field{"include", &C::include}, Field{"exclude", &C::exclude},
       Field{"files_from", &C::files_from}, Field{"files_root", &C::files_root}, Field{"id_field", &C::id_field},
       Field{"title_field", &C::title_field}, Field{"text_field", &C::text_field}, Field{"url_field", &C::url_field},
-      Field{"vector_field", &C::vector_field}, Field{"max_document_bytes", &C::max_document_bytes},
+      Field{"vector_field", &C::vector_field}, Field{"max_document", &C::max_document_bytes},
       Field{"skip_bad", &C::skip_bad}, Field{"languages", &C::languages}, Field{"drop_copies", &C::drop_copies});
   nb::class_<FieldChoice> choice(module, "FieldChoice", "The names of documents' fields.");
   choice.def(nb::init<>());
