@@ -2,6 +2,7 @@
 import gzip
 import importlib.util
 import json
+import lzma
 import os
 import signal
 import threading
@@ -131,9 +132,11 @@ def test_runs_of_all_forms_are_evaluated_compared_and_fused(sample, topics, tmp_
     for missing in ("missing.run", SAMPLE / "missing.run"):
         with pytest.raises(quern.FileError, match="can't open .*missing.run: No such file"):
             quern.evaluate(missing, SAMPLE / "qrels.txt")
-    (tmp_path / "a.run.gz").write_bytes(gzip.compress(first.to_trec().encode()))
-    with pytest.raises(quern.InvalidArgument, match="a.run.gz: is not UTF-8; decompress it"):
-        quern.compare([first, tmp_path / "a.run.gz"], SAMPLE / "qrels.txt")
+    packed, qrels = tmp_path / "a.run.gz", tmp_path / "qrels.xz"
+    packed.write_bytes(gzip.compress(first.to_trec().encode()))
+    qrels.write_bytes(lzma.compress((SAMPLE / "qrels.txt").read_bytes()))
+    assert quern.evaluate(packed, qrels) == expected
+    assert quern.compare([packed, second], qrels, ["map"]) == compared
     one_line = first.to_trec().splitlines()[0]
     assert quern.evaluate(one_line, SAMPLE / "qrels.txt", "num_ret")["all"] == {"num_ret": 1}
     with pytest.raises(ValueError, match="white space, not 'A B'"):

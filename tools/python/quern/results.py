@@ -128,7 +128,7 @@ class Results:
         Returns {measure: value} over all queries.
         """
         with judgements_file(qrels) as path:
-            return _quern.evaluate(self.to_trec(), path, names_of(measures))["all"]
+            return _quern.evaluate(("", self.to_trec()), path, names_of(measures))["all"]
 
     def __len__(self) -> int:
         """The number of results of all queries."""

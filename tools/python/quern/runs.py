@@ -8,7 +8,6 @@ import string
 import tempfile
 from typing import Any, TypeAlias
 
-from .errors import error
 from .frames import rows_of
 from .results import Results
 from .types import Path
@@ -26,21 +25,14 @@ def run_files(runs):
         yield [_file_of(run, pathlib.Path(folder) / f"run-{number}") for number, run in enumerate(runs, 1)]
 
 
-def run_text(run):
-    """A run as the text of a TREC run."""
-    if not _is_path(run):
-        return _text_of(run)
-    try:
-        return pathlib.Path(run).read_text(encoding="utf-8")
-    except OSError as raised:
-        raise error("io", f"can't open {run}: {raised.strerror}", "") from None
-    except UnicodeDecodeError:
-        raise error("invalid_argument", f"{run}: is not UTF-8; decompress it, or use `quern eval`", "") from None
+def run_argument(run):
+    """A run as the native module takes it: the path of a file, or an empty one, and the text of a run."""
+    return (os.fspath(run), "") if _is_path(run) else ("", _text_of(run))
 
 
-def run_texts(runs):
-    """run_text() of each."""
-    return [run_text(run) for run in _listed(runs)]
+def run_arguments(runs):
+    """run_argument() of each."""
+    return [run_argument(run) for run in _listed(runs)]
 
 
 def scores_of(text):

@@ -13,7 +13,7 @@ from .index import Index, _numbers, _progress
 from .judgements import judgements_file, names_of
 from .queries import texts_of
 from .results import Results
-from .runs import Run, run_files, run_text, run_texts, scores_of
+from .runs import Run, run_argument, run_arguments, run_files, scores_of
 from .sizes import size_bytes
 from .types import Path, Progress, Size
 
@@ -130,8 +130,8 @@ def fuse(
 ) -> dict[str, dict[str, float]]:
     """Combines two runs or more of the same queries, with the scores and the order of `quern fuse`.
 
-    runs: each as for evaluate(), those of MS MARCO only with "rrf"; files may be compressed. Results count with the scores
-    that to_trec() writes; documents of equal scores are ranked by decreasing docno, as for evaluate().
+    runs: each as for evaluate(), those of MS MARCO only with "rrf". Results count with the scores that to_trec() writes;
+    documents of equal scores are ranked by decreasing docno, as for evaluate().
     method: "rrf" (reciprocal rank fusion: the sum of 1 / (rrf_k + rank), where rrf_k is 60 unless given), "combsum" (the sum
     of the scores) or "combmnz" (that times the number of runs that have the document).
     weights: of each run; none: 1.
@@ -164,18 +164,18 @@ def compare(
     holm_randomization_p.
     """
     with judgements_file(qrels) as path:
-        return called(_quern.compare, run_texts(runs), path, names_of(measures), complete, samples, seed)
+        return called(_quern.compare, run_arguments(runs), path, names_of(measures), complete, samples, seed)
 
 
 def evaluate(run: Run, qrels: Any, measures: str | Iterable[str] = ()) -> dict[str, Any]:
     """Evaluates a run with relevance judgements, as `quern eval` and trec_eval do.
 
     run: a Results, a dict {qid: {docno: score}}, such as one of fuse(), a pandas.DataFrame with qid (or query_id), docno (or
-    doc_id) and score, or a run of TREC or MS MARCO: the path of an uncompressed file, or its text, as that of to_trec().
+    doc_id) and score, or a run of TREC or MS MARCO: the path of a file, or its text, as that of to_trec().
     qrels: the path of a file; a dict {qid: {docno: grade}}; or a pandas.DataFrame with qid (or query_id), docno (or doc_id)
-    and label (or relevance).
+    and label (or relevance). Files may be compressed.
     measures: a name such as "map", "P.10" or "nDCG@10", or several; none: the usual ones.
     Returns {"all": {measure: value}, "by_query": {qid: {measure: value}}}.
     """
     with judgements_file(qrels) as path:
-        return _quern.evaluate(run_text(run), path, names_of(measures))
+        return _quern.evaluate(run_argument(run), path, names_of(measures))

@@ -8,11 +8,16 @@ using namespace nb::literals;
 namespace quern::python {
 namespace {
 
-nb::dict evaluate(const std::string& run, const std::string& qrels, const std::vector<std::string>& measures) {
+/// The path of a file, or an empty one and the text of a run.
+using RunArgument = std::pair<std::string, std::string>;
+
+nb::dict evaluate(const RunArgument& run, const std::string& qrels, const std::vector<std::string>& measures) {
   InterruptibleWork work({});
   api::EvaluationOptions options;
   options.measures = measures;
-  const api::Evaluation found = work.finish([&] { return api::evaluate({{{}, run}}, qrels, options, work.work()); });
+  const api::Evaluation found = work.finish([&] {
+    return api::evaluate({{run.first, run.second}}, qrels, options, work.work());
+  });
   const api::RunValues& values = found.runs.front();
   nb::dict all, by_query;
   const std::size_t num_measures = found.measures.size();
@@ -40,7 +45,7 @@ nb::dict difference_of(const api::RunDifference& run) {
 }
 
 /// By measure, the first run's mean, and the differences of the others.
-nb::dict compare(const std::vector<std::string>& runs, const std::string& qrels,
+nb::dict compare(const std::vector<RunArgument>& runs, const std::string& qrels,
                  const std::vector<std::string>& measures, bool complete, std::uint64_t samples, std::uint64_t seed) {
   InterruptibleWork work({});
   api::EvaluationOptions options;
@@ -49,9 +54,9 @@ nb::dict compare(const std::vector<std::string>& runs, const std::string& qrels,
   options.compare = true;
   options.samples = samples;
   options.seed = seed;
-  std::vector<api::TrecRun> texts;
-  for (const std::string& run : runs) texts.push_back({{}, run});
-  const api::Evaluation found = work.finish([&] { return api::evaluate(texts, qrels, options, work.work()); });
+  std::vector<api::TrecRun> read;
+  for (const auto& [path, text] : runs) read.push_back({path, text});
+  const api::Evaluation found = work.finish([&] { return api::evaluate(read, qrels, options, work.work()); });
   nb::dict out;
   for (const api::MeasureComparison& measure : found.comparisons) {
     nb::list others;
