@@ -13,9 +13,6 @@
 namespace quern::tools {
 namespace {
 
-/// A JSON array may be one line. Queries themselves have a limit of their own.
-ReadLimits query_file_limits() { return ReadLimits(std::uint64_t{8} << 30, std::uint64_t{1} << 30); }
-
 /// Looks at the query of --query before any work.
 void look_at_only_query(const QuerySource& source, const CommonOptions& options) {
   if (source.layout.format == QueryFormat::vector) parse_query_vector(source.text, "--query");
@@ -60,7 +57,7 @@ void add_query_layout_options(CLI::App& command, QueryLayout& layout, const std:
 std::string source_name(const std::string& path) { return path == "-" ? "standard input" : path; }
 
 std::vector<Query> read_query_file(const std::string& path, const QueryLayout& layout, const CommonOptions& options) {
-  QueryFile file = parse_queries(read_whole(path, query_file_limits()), layout, source_name(path));
+  QueryFile file = quern::read_queries(path, layout);
   QueryRemarks remarks(options, layout.format);
   for (const Query& query : file.queries) remarks.look_at(query.text);
   remarks.look_at_format(source_name(path), file.format);

@@ -406,6 +406,10 @@ QueryFile parse_queries(std::string_view bytes, const QueryLayout& layout, std::
   return file;
 }
 
+QueryFile read_queries(const std::string& path, const QueryLayout& layout) {
+  return parse_queries(read_whole(path, query_file_limits()), layout, path == "-" ? "standard input" : path);
+}
+
 struct QueryLineParser::State {
   State(const LineFormat& format, QueryLayout how, std::string stream)
       : name(std::move(stream)), layout(std::move(how)), queries(format, layout, name) {}

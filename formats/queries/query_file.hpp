@@ -72,6 +72,12 @@ QueryFormat for_each_query(std::string_view bytes, const QueryLayout& layout, st
 /// All queries of a file in memory.
 QueryFile parse_queries(std::string_view bytes, const QueryLayout& layout, std::string_view name);
 
+/// Limits of a file of queries. A JSON array may be one line; queries themselves have a limit of their own.
+inline ReadLimits query_file_limits() { return ReadLimits(std::uint64_t{8} << 30, std::uint64_t{1} << 30); }
+
+/// All queries of a file, plain or compressed; "-" is standard input. Throws like parse_queries() and read_whole().
+QueryFile read_queries(const std::string& path, const QueryLayout& layout);
+
 /// Parses queries line by line, for streams that may stay open.
 class QueryLineParser {
  public:

@@ -7,6 +7,7 @@
 #include "quern/api/fusion.hpp"
 #include "quern/api/index.hpp"
 #include "quern/api/index_builder.hpp"
+#include "quern/api/query_file.hpp"
 #include "quern/api/searcher.hpp"
 #include "quern/api/second_stage.hpp"
 #include "quern/api/stored.hpp"

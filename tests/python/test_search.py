@@ -111,7 +111,7 @@ def test_queries_come_in_several_forms(sample):
         with pytest.raises(TypeError):
             sample.batch(wrong, 3)
     for wrong in (SAMPLE_TOPICS, str(SAMPLE_TOPICS)):
-        with pytest.raises(TypeError, match=r"must be a dict \{id: text\}, .* a file of queries to `quern query`"):
+        with pytest.raises(TypeError, match=r"must be a dict \{id: text\}, .* a file of queries to quern.read_queries"):
             sample.batch(wrong)
     for wrong in ({"k": 0}, {"algorithm": "none"}, {"scores": "x"}, {"device": "x"}, {"k1": -1.0},
                   {"k1": float("nan")}, {"b": 2.0}):

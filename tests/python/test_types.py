@@ -27,6 +27,7 @@ tuned: quern.Tuning = ix.tune({"1": "mill"}, {"1": {"D": 1}}, k1=[0.9, 1.2], fol
 best: float = tuned.value + tuned.options["k1"]
 fused: dict[str, dict[str, float]] = quern.fuse([batch, "a.run", {"1": {"D": 1}}], method="combsum", weights=[0.3, 0.7, 1])
 passages: list[str] = results.snippets()
+ix.batch(quern.read_queries("topics.txt", text_field=["title", "desc"]))
 quern.plan(ix, ["mill"], "my.plan", budget="10%")
 quern.rerank(ix, batch, "model").to_trec()
 quern.open(7)

@@ -31,6 +31,7 @@ from .errors import (
     UnsupportedVersion,
 )
 from .index import Index
+from .queries import read_queries
 from .results import Results
 from .stages import compare, evaluate, feature_names, features, fuse, plan, rerank
 from .tuning import Tuning
@@ -59,6 +60,7 @@ __all__ = [
     "open",
     "plan",
     "policies",
+    "read_queries",
     "rerank",
     "strategies",
 ]

@@ -1,6 +1,29 @@
-"""Queries in the forms that callers pass."""
+"""Queries in the forms that callers pass, and those of files."""
 
 import os
+from collections.abc import Iterable
+from typing import Any
+
+from . import _quern
+from .errors import called
+from .types import Path
+
+
+def read_queries(
+    path: Path, queries_format: str = "auto", *, id_field: str = "", text_field: str | Iterable[str] = ()
+) -> list[tuple[str, Any]]:
+    """The queries of a file, as `quern query -q` reads it: pairs of id and text, as Index.batch() takes them.
+
+    path: a file of topics or queries, plain or compressed: topics of TREC or in XML, JSON, lines with or without ids.
+    queries_format: "auto" decides it from the whole file; others are "trec", "webtrack", "jsonl", "tsv", "weighted",
+    "colon", "lines", and "vector", whose queries are dicts {term: weight} instead of texts.
+    id_field, text_field: the names of keys or tags, such as text_field="desc" or ["title", "desc"], whose texts together
+    are the query; none: the format's own.
+    Ids may be repeated, as in logs; else dict(read_queries(path)) finds a query by its id. Raises InvalidArgument, CorruptFile
+    and FileError.
+    """
+    fields = [text_field] if isinstance(text_field, str) else list(text_field)
+    return called(_quern.read_queries, os.fspath(path), queries_format, id_field, fields)
 
 
 def texts_of(queries):
@@ -16,7 +39,7 @@ def texts_of(queries):
     if isinstance(queries, (str, bytes, os.PathLike)):
         raise TypeError(
             "queries must be a dict {id: text}, a list of texts, pairs of id and text or a DataFrame, not "
-            f"{type(queries).__name__}: pass a single query to search(), and a file of queries to `quern query`"
+            f"{type(queries).__name__}: pass a single query to search(), and a file of queries to quern.read_queries() first"
         )
     queries = list(queries)
     if queries and all(isinstance(query, tuple) and len(query) == 2 for query in queries):

@@ -154,6 +154,12 @@ std::string_view text_of(nb::handle object, const char* what) {
   return {bytes, static_cast<std::size_t>(size)};
 }
 
+nb::object decoded(std::string_view bytes, const char* errors) {
+  PyObject* const text = PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), errors);
+  if (text == nullptr) throw nb::python_error();
+  return nb::steal(text);
+}
+
 namespace {
 
 /// A copy of a sequence, which its owner can't change.

@@ -117,6 +117,9 @@ class TermVector {
 /// UnicodeEncodeError for lone surrogates.
 std::string_view text_of(nanobind::handle object, const char* what);
 
+/// A str of bytes in UTF-8. `errors`: how Python takes others; null: raises UnicodeDecodeError.
+nanobind::object decoded(std::string_view bytes, const char* errors = nullptr);
+
 /// The texts of a sequence of str. Keeps them alive, so they may be read without the GIL.
 class TextList {
  public:

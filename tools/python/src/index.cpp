@@ -34,9 +34,7 @@ nb::list terms_of(const api::Index& index) {
   nb::list terms;
   index.for_each_term([&](std::string_view term, const api::TermInfo& info) {
     // Given terms may have bytes that aren't UTF-8.
-    PyObject* const text = PyUnicode_DecodeUTF8(term.data(), static_cast<Py_ssize_t>(term.size()), "surrogateescape");
-    if (text == nullptr) throw nb::python_error();
-    terms.append(nb::make_tuple(nb::steal(text), info.df, info.cf));
+    terms.append(nb::make_tuple(decoded(term, "surrogateescape"), info.df, info.cf));
     return true;
   });
   return terms;

@@ -69,6 +69,25 @@ nb::dict compare(const std::vector<RunArgument>& runs, const std::string& qrels,
   return out;
 }
 
+/// Pairs of an id and a str, or a dict of terms and weights.
+nb::list read_queries(const std::string& path, const std::string& queries_format, const std::string& id_field,
+                      const std::vector<std::string>& text_fields) {
+  std::vector<api::FileQuery> queries;
+  {
+    const nb::gil_scoped_release without_gil;
+    queries = api::read_queries(path, {queries_format, id_field, text_fields});
+  }
+  nb::list out;
+  for (const api::FileQuery& query : queries) {
+    nb::dict vector;
+    for (const auto& [term, weight] : query.terms) vector[decoded(term)] = weight;
+    // Other bytes than UTF-8 in a text become U+FFFD, as in the analyzer.
+    out.append(nb::make_tuple(decoded(query.id),
+                              queries_format == "vector" ? nb::object(vector) : decoded(query.text, "replace")));
+  }
+  return out;
+}
+
 /// The new run's text.
 std::string fuse(const std::vector<std::string>& paths, const std::string& method, const std::vector<double>& weights,
                  const std::optional<std::string>& normalize, const std::optional<double>& rrf_k, std::uint64_t k,
@@ -164,6 +183,7 @@ void bind_tools(nb::module_& module) {
   bind_tuning_options(module);
   module.def("tune", &tune, "index"_a, "qids"_a, "queries"_a, "qrels"_a, "options"_a, "threads"_a = 0, "memory"_a = 0,
              "progress"_a = nb::none());
+  module.def("read_queries", &read_queries, "path"_a, "queries_format"_a, "id_field"_a, "text_field"_a);
   module.def("version", &api::version);
   module.def("policies", &api::policies);
   module.def("evaluate", &evaluate, "run"_a, "qrels"_a, "measures"_a);
