@@ -219,6 +219,9 @@ def test_a_list_names_the_files_of_a_corpus(tmp_path):
     assert (tmp_path / "list.quern/index.quern").read_bytes() == (tmp_path / "folder.quern/index.quern").read_bytes()
     with pytest.raises(TypeError, match="None with files_from"):
         quern.index([], tmp_path / "other.quern", files_from=tmp_path / "list")
+    for option in ("include", "exclude"):
+        with pytest.raises(TypeError, match=f"{option} must be a sequence of names, not '\\*.gz'"):
+            quern.index(SAMPLE / "corpus", tmp_path / "other.quern", **{option: "*.gz"})
 
 
 def test_what_goes_wrong_has_a_python_exception_and_leaves_nothing(tmp_path):
