@@ -65,6 +65,9 @@ def index(
 ) -> SimpleNamespace:
     """Builds an index at `path`, which appears complete or not at all.
 
+        quern.index([{"docno": "M1", "text": "a quern is a hand mill"}], "my.quern", language="english")
+        quern.index("corpus/", "my.quern", store_text=True, overwrite=True)
+
     documents: one of
       an iterable of dicts, or of objects with these attributes: docno (or doc_id, id, _id), a str or an integer; text (or
         contents, body, content), a str or a list or tuple of them; and optionally title and url; with `impacts`, a vector
@@ -77,26 +80,46 @@ def index(
       a dataset of ir_datasets, or its name as "irds:NAME";
       the path of a corpus (a file or a folder of TREC, WARC, JSONL or TSV files, plain or compressed), or a list of
         paths. The options from `format` on apply only to these;
-      None: files_from is the path of a list of a corpus's files and folders, one per line; relative paths start from
-        files_root, or from the working folder.
-    id_field, title_field, text_field, url_field, vector_field: the name of a field in dicts, objects and JSON objects; a
-    field with a name has only that one. missing: what a missing value of pandas (NaN, NA, NaT) as text, title or URL is:
-    "refuse" raises ValueError, "empty" takes it for an empty str.
+      None, with files_from.
+
+    id_field, title_field, text_field, url_field, vector_field: the name of a field in dicts, objects and JSON objects;
+      a field with a name has only that one.
+    keep_fields: names of further keys or attributes, such as ["lang", "date"], whose values are kept for filters: str
+      of at most 255 bytes, numbers and bools. A document without a field, or with None, has no value.
+    missing: what a missing value of pandas (NaN, NA, NaT) as text, title or URL is: "refuse" raises ValueError, "empty"
+      takes it for an empty str.
+    duplicates: "refuse" raises InvalidArgument for a docno that occurred before; "keep" indexes both documents.
+
     language: that of the text, such as "english": its Snowball stemmer and its stop words, unless stemmer ("none",
-    "porter2" and others) or stopwords ("none", a language, a file, a list of words) says otherwise. codec, block_size, order ("auto", "url", "natural", "bisection",
-    "score", "random"), quantize (bits of quantized impacts, 4 to 16), k1, b and the rest: as for `quern index`.
-    weights: a weighting model whose weights are stored instead of frequencies, such as "qld", "pl2" or "qld:mu=1500", in
-    `quantize` bits (default 16).
+      "porter2" and others) or stopwords ("none", a language, a file, a list of words) says otherwise. Default: words
+      keep their endings, and none is dropped.
+    store_text: also stores the texts, for Index.text() and Results.snippets().
+    forward: also stores the tokens by document, for rerank(), features() and the option expand of queries.
+
+    k1, b: BM25's, for block maxima; queries may use others.
+    quantize: bits of impacts that are stored as small integers, 4 to 16, for queries with scores="quantized"; 0: none.
+    weights: a weighting model whose weights are stored instead of frequencies, such as "qld", "pl2" or "qld:mu=1500",
+      in `quantize` bits (default 16).
     impacts: bits of given weights, 4 to 16 (learned sparse retrieval: SPLADE, uniCOIL); weights are multiplied by
-    impact_scale and rounded; without it they must be integers.
-    keep_fields: names of further keys or attributes, such as ["lang", "date"], whose values are kept for filters: str of
-    at most 255 bytes, numbers and bools. A document without a field, or with None, has no value.
-    languages: for crawls (WARC, WET), the languages of pages to keep, as codes such as ["eng", "deu"]. drop_copies: for
-    crawls, skip pages with the payload of an earlier one. skip_bad: skip any number of bad documents, and damaged members
-    of gzip files.
-    memory: a budget such as "1G". threads: default all cores. progress: True, or a function that is called with (stage,
-    done, total, unit). warn: a function that is called with warnings; default: warnings.warn. allow_empty: build an
-    index even if no document has a term.
+      impact_scale and rounded; without it they must be integers.
+    pagerank: "links" computes it from the links of pages, or of the file `links`; or a file of lines "document score".
+      pagerank_scale ("rank", "log", "linear"): how it is scaled for scores; alpha: its weight, for the order "score".
+
+    order: of docIDs: "url", "natural", "bisection", "score", "random" (with seed); "auto": "url" if all documents have
+      one, else "natural".
+    codec: "maskpfd", "newpfd", "rpfd" (with recursion) or "rice". block_size: 64, 128, 256 or 512 postings.
+    overwrite: replaces an index at the path. allow_empty: builds an index even if no document has a term.
+
+    memory: a budget such as "1G". threads: default all cores. progress: True, or a function that is called with
+      (stage, done, total, unit). warn: a function that is called with warnings; default: warnings.warn.
+
+    format: "trecweb", "trectext", "warc", "jsonl" or "tsv", which "auto" never decides on.
+    files_from: the path of a list of files and folders, one per line; relative paths start from files_root, or from the
+      working folder. include, exclude: lists of patterns such as ["*.warc.gz"] for the files in folders.
+    max_errors: how many bad documents of files are skipped before the work is given up. max_document: larger ones are
+      bad. skip_bad: skips any number of bad documents, and damaged members of gzip files.
+    languages: of crawls (WARC, WET), the languages of pages to keep, as codes such as ["eng", "deu"]. drop_copies: of
+      crawls, skips pages with the payload of an earlier one.
 
     Returns counts of documents, terms, postings and more, with attributes of these names.
     Raises exceptions of the iterable, InvalidArgument, CorruptFile, FileError, and KeyboardInterrupt at Ctrl-C. Nothing of

@@ -172,10 +172,15 @@ class Index(_quern.Index):
     def search(
         self, query: str | dict[str, float], k: int = 10, algorithm: str = "", filter: Any = None, **options: Any
     ) -> Results:
-        """The k best documents for a query, found by this thread on the CPU: Results of one query.
+        """The k best documents for a query, best first, found by this thread on the CPU: Results of one query.
+
+            for docno, score in ix.search("water mill", k=3, filter={"lang": "en"}): ...
 
         query: a text, or a dict {term: weight} of analyzed terms.
-        algorithm: one of quern.algorithms(). filter: as for filter(). options: as for searcher().
+        algorithm: one of quern.algorithms(). "and" and "hash-segments" find documents with all terms, "and-or" those or, if
+        they are fewer than k, documents with any; the others find documents with any, and the same ones.
+        filter: as for filter(). options: as for searcher(), such as k1, b, scores="quantized" or expand="rm3".
+        Raises InvalidArgument, a ValueError, for a wrong value.
         """
         searcher = self._searcher
         if options or searcher is None:
@@ -214,10 +219,14 @@ class Index(_quern.Index):
     ) -> Results:
         """The k best documents of each query: Results. Runs without the GIL, and Ctrl-C stops it.
 
+            ix.batch({"q1": "mill", "q2": "hand"}, k=100).to_frame()
+            ix.batch(quern.read_queries("topics.txt"), k=1000, device="auto").to_trec()
+
         queries: a list of texts or of dicts {term: weight}, pairs of id and query, a dict {id: query}, or a DataFrame
         with qid and query.
-        filter: as for filter(); on GPUs, with the strategy "range". options: as for searcher(), such as device="auto" or
-        scores="quantized".
+        algorithm, filter: as for search(); on GPUs, filters need the strategy "range". threads: default all cores.
+        progress: True, or a function that is called with (stage, done, total, unit).
+        options: as for searcher(), such as device="auto" or scores="quantized".
         """
         qids, texts = texts_of(queries)
         searcher = self.searcher(**options)
