@@ -69,32 +69,27 @@ inline std::uint32_t count_ones(const std::uint8_t* bytes, std::uint32_t n) {
   return ones + static_cast<std::uint32_t>(std::popcount(word << (64 - n)));
 }
 
-/// A byte-aligned copy of a mask that begins at any bit.
+/// A byte-aligned copy of a mask that begins at any bit, zero-padded to a multiple of 64 bits and to at least 64.
 class CopiedMask {
  public:
-  /// Copies n bits, at most max_block_size, zero-padded to a multiple of 64 and to at least 64 bits. Returns the number
-  /// of ones. Reads up to 16 bytes past the bits.
+  /// Copies n bits, at most max_block_size, and returns the number of ones. Reads up to 9 bytes past the bits.
   std::uint32_t copy(const std::uint32_t* words, std::uint32_t bit, std::uint32_t n) {
-    constexpr std::uint32_t at_once = 57;  // bits in a 64-bit load that may begin with 7 other bits
-    const char* from = reinterpret_cast<const char*>(words) + bit / 8;
-    std::memcpy(words_.data(), from, sizeof words_[0]);
-    words_[0] >>= bit % 8;
-    if (n > at_once) return copy_many(from, bit % 8, n);
-    words_[0] &= (std::uint64_t{1} << n) - 1;
-    return static_cast<std::uint32_t>(std::popcount(words_[0]));
+    std::uint32_t ones = 0;
+    std::uint64_t* to = words_.data();
+    for (; n > 64; n -= 64, bit += 64) ones += put(*to++, words, bit, 64);
+    return ones + put(*to, words, bit, n);
   }
   const std::uint8_t* bytes() const { return reinterpret_cast<const std::uint8_t*>(words_.data()); }
 
  private:
-  [[gnu::noinline]] std::uint32_t copy_many(const char* from, unsigned shift, std::uint32_t n) {
-    for (std::uint32_t i = 0; i < n; i += 64, from += 8) {
-      std::uint64_t low;
-      std::memcpy(&low, from, sizeof low);
-      const std::uint64_t high = static_cast<unsigned char>(from[8]);
-      words_[i / 64] = low >> shift | high << 1 << (63 - shift);
-    }
-    if (n % 64 != 0) words_[n / 64] &= (std::uint64_t{1} << n % 64) - 1;
-    return count_ones(bytes(), n);
+  static std::uint32_t put(std::uint64_t& to, const std::uint32_t* words, std::uint32_t bit, std::uint32_t n) {
+    const char* from = reinterpret_cast<const char*>(words) + bit / 8;
+    std::uint64_t low, high;
+    std::memcpy(&low, from, sizeof low);
+    std::memcpy(&high, from + 1, sizeof high);
+    to = low >> bit % 8 | high << (8 - bit % 8);
+    if (n < 64) to &= (std::uint64_t{1} << n) - 1;
+    return static_cast<std::uint32_t>(std::popcount(to));
   }
 
   std::array<std::uint64_t, max_block_size / 64> words_;

@@ -153,47 +153,38 @@ struct Block {
 /// The arrays of a block's high parts.
 class Parts {
  public:
-  explicit Parts(const Block& block) : words_(block.words.data()) {
+  explicit Parts(const Block& block) {
     if (!block.header.docids.are_allowed() || !block.header.freqs.are_allowed())
       throw CorruptBlock("a maskpfd block has invalid widths");
-    const auto count = [&](const HighPlaces& places, unsigned array, std::uint32_t bit, std::uint32_t n) {
-      if (array == 0 && is_in_place(n)) return count_ones(bytes_from(bit), n);
-      return masks_of(places)[array].copy(words_, bit, n);
+    const std::uint32_t* const words = block.words.data();
+    // Masks of the values that begin and end with a word, as in all blocks but a list's last, are used in place.
+    const bool in_place = block.n >= 64 && block.n % 32 == 0;
+    CopiedMask* copy = copies_.data();
+    const auto put_mask = [&](HighParts::Array& array, unsigned i, const Arrays& stream, std::uint32_t bit) {
+      array.width = stream.widths[i + 1];
+      if (i == 0 && in_place) {
+        array.mask = reinterpret_cast<const std::uint8_t*>(words) + bit / 8;
+        return count_ones(array.mask, array.above);
+      }
+      array.mask = copy->bytes();
+      return copy++->copy(words, bit, array.above);
     };
-    if (!block.header.find(block.n, block.words.size(), places_, count)) throw_cut();
+    if (!block.header.find(block.n, block.words.size(), docids_, freqs_, end_, put_mask)) throw_cut();
   }
   Parts(const Parts&) = delete;
   Parts& operator=(const Parts&) = delete;
 
-  /// The results refer to memory of the block and of this object.
-  HighParts docids(const Header& header) const { return parts(header.docids, places_.docids, docid_masks_); }
-  HighParts freqs(const Header& header) const { return parts(header.freqs, places_.freqs, freq_masks_); }
-  std::size_t words() const { return words_of_bits(places_.end); }
+  /// They refer to memory of the block and of this object.
+  const HighParts& docids() const { return docids_; }
+  const HighParts& freqs() const { return freqs_; }
+  std::size_t words() const { return words_of_bits(end_); }
 
  private:
-  static_assert(HighParts::max_arrays == HighPlaces::arrays);
-  using Masks = std::array<CopiedMask, HighParts::max_arrays>;
+  static_assert(HighParts::max_arrays == high_arrays);
 
-  /// Whether the mask of n values can be used in place: it begins and ends at a word boundary, as in all blocks but a
-  /// list's last.
-  static bool is_in_place(std::uint32_t n) { return n >= 64 && n % 32 == 0; }
-  const std::uint8_t* bytes_from(std::uint32_t bit) const {
-    return reinterpret_cast<const std::uint8_t*>(words_) + bit / 8;
-  }
-  Masks& masks_of(const HighPlaces& places) { return &places == &places_.docids ? docid_masks_ : freq_masks_; }
-  HighParts parts(const Arrays& stream, const HighPlaces& places, const Masks& masks) const {
-    HighParts parts;
-    for (unsigned index = 0; index < HighParts::max_arrays; ++index) {
-      const bool in_place = index == 0 && is_in_place(places.above[0]);
-      parts.arrays[index] = {in_place ? bytes_from(places.mask_bits[0]) : masks[index].bytes(), places.above[index],
-                             places.sizes[index], stream.widths[index + 1], places.slot_bits[index]};
-    }
-    return parts;
-  }
-
-  const std::uint32_t* words_;
-  BlockPlaces places_;
-  Masks docid_masks_, freq_masks_;
+  HighParts docids_, freqs_;
+  std::uint32_t end_;  ///< in bits
+  std::array<CopiedMask, 2 * high_arrays> copies_;
 };
 
 /// The high part of value i; 0 if it has none.
@@ -219,7 +210,7 @@ class MaskPfdDecoder final : public ListDecoder {
     if (docids.count == 1)
       kernels_.unpack_docids(words.data(), bit, width, n, before, out);
     else
-      kernels_.unpack_docids_with_highs(words.data(), bit, width, n, before, parts().docids(block.header), out);
+      kernels_.unpack_docids_with_highs(words.data(), bit, width, n, before, parts().docids(), out);
     return (docids.greatest_high() + 1) << width <= small_gap_limit;
   }
 
@@ -233,7 +224,7 @@ class MaskPfdDecoder final : public ListDecoder {
     const unsigned width = block.header.freqs.widths[0];
     const std::uint32_t bit = block.header.freq_slots_bit(n);
     if (block.header.freqs.count == 1) return kernels_.unpack_freqs(words.data(), bit, width, n, out);
-    kernels_.unpack_freqs_with_highs(words.data(), bit, width, n, parts().freqs(block.header), out);
+    kernels_.unpack_freqs_with_highs(words.data(), bit, width, n, parts().freqs(), out);
   }
 
   freq_t freq_at(WordView words, unsigned n, unsigned i) const override {
@@ -242,7 +233,7 @@ class MaskPfdDecoder final : public ListDecoder {
     const std::uint32_t slot_bit = block.header.freq_slots_bit(n) + i * freqs.widths[0];
     const freq_t freq = unpack_one(words.data(), slot_bit, freqs.widths[0]) + 1;
     if (freqs.count == 1) return freq;
-    return freq + (high_part_at(words.data(), parts().freqs(block.header), i) << freqs.widths[0]);
+    return freq + (high_part_at(words.data(), parts().freqs(), i) << freqs.widths[0]);
   }
 
  private:

@@ -57,18 +57,18 @@ struct Arrays {
   }
 };
 
+/// Number of a stream's arrays of high parts.
+inline constexpr unsigned high_arrays = max_arrays - 1;
+
 /// Positions of the arrays of a stream's high parts: each one's mask, with a bit for each value of the array above, and
 /// its slots. Bits count from the start of the block, here and below.
 struct HighPlaces {
-  static constexpr unsigned arrays = max_arrays - 1;
-  std::uint32_t mask_bits[arrays] = {}, slot_bits[arrays] = {};
-  std::uint32_t above[arrays] = {};  ///< size of the array above; 0 if there is none
-  std::uint32_t sizes[arrays] = {};  ///< number of values
-};
-
-struct BlockPlaces {
-  HighPlaces docids, freqs;
-  std::uint32_t end = 0;  ///< end of the block, in bits
+  struct Array {
+    std::uint32_t mask_bit = 0, slots_bit = 0;
+    std::uint32_t above = 0;  ///< size of the array above; 0 if there is none
+    std::uint32_t size = 0;   ///< number of values
+  };
+  Array arrays[high_arrays];
 };
 
 /// The block's first word, unpacked.
@@ -92,38 +92,38 @@ struct Header {
 
   /// Finds all arrays of high parts in a block of `words` words, which must contain the slots. They are followed by the
   /// masks of the high parts, array by array with the streams alternating, and then by their slots, stream by stream.
-  /// count(stream's places, array, bit, n) returns the number of ones among the n bits at `bit`, which lie in the
-  /// block. False if the block ends too early.
-  template <class Count>
-  constexpr bool find(unsigned n, std::uint64_t words, BlockPlaces& places, Count&& count) const {
-    const std::uint64_t end = 32 * words;
+  /// Fills in above, size and slots_bit of each array; put_mask(array, i, stream, bit) does the rest for array i of a
+  /// stream, whose mask of array.above bits is at `bit`, within the block; it returns the number of its ones. Sets
+  /// `end` to the end of the block, in bits. False if the block ends too early.
+  template <class Places, class PutMask>
+  constexpr bool find(unsigned n, std::uint64_t words, Places& docid_places, Places& freq_places, std::uint32_t& end,
+                      PutMask&& put_mask) const {
     std::uint32_t bit = bits;
     bool fits = true;
-    const auto find_mask = [&](const Arrays& stream, HighPlaces& high, unsigned array, std::uint32_t above) {
-      if (array + 1 >= stream.count) above = 0;
-      high.mask_bits[array] = bit;
-      high.above[array] = above;
-      bit += above;
-      fits = fits && bit <= end;
-      high.sizes[array] = fits ? count(high, array, bit - above, above) : 0;
+    const auto find_mask = [&](const Arrays& stream, Places& places, unsigned i, std::uint32_t above) {
+      auto& array = places.arrays[i];
+      array.above = i + 1 < stream.count ? above : 0;
+      bit += array.above;
+      fits = fits && bit <= 32 * words;
+      array.size = fits ? put_mask(array, i, stream, bit - array.above) : 0;
     };
-    find_mask(docids, places.docids, 0, n);
-    find_mask(freqs, places.freqs, 0, n);
+    find_mask(docids, docid_places, 0, n);
+    find_mask(freqs, freq_places, 0, n);
     bit = slots_end_bit(n);
-    find_mask(docids, places.docids, 1, places.docids.sizes[0]);
-    find_mask(freqs, places.freqs, 1, places.freqs.sizes[0]);
-    find_mask(docids, places.docids, 2, places.docids.sizes[1]);
-    find_mask(freqs, places.freqs, 2, places.freqs.sizes[1]);
-    const auto find_slots = [&](const Arrays& stream, HighPlaces& high) {
-      for (unsigned array = 0; array < HighPlaces::arrays; ++array) {
-        high.slot_bits[array] = bit;
-        bit += high.sizes[array] * stream.widths[array + 1];
+    for (unsigned i = 1; i < high_arrays; ++i) {
+      find_mask(docids, docid_places, i, docid_places.arrays[i - 1].size);
+      find_mask(freqs, freq_places, i, freq_places.arrays[i - 1].size);
+    }
+    const auto find_slots = [&](const Arrays& stream, Places& places) {
+      for (unsigned i = 0; i < high_arrays; ++i) {
+        places.arrays[i].slots_bit = bit;
+        bit += places.arrays[i].size * stream.widths[i + 1];
       }
     };
-    find_slots(docids, places.docids);
-    find_slots(freqs, places.freqs);
-    places.end = bit;
-    return fits && bit <= end;
+    find_slots(docids, docid_places);
+    find_slots(freqs, freq_places);
+    end = bit;
+    return fits && bit <= 32 * words;
   }
 };
 

@@ -8,7 +8,7 @@ namespace quern::gpu {
 
 /// The high parts of one stream that belong to a lane's postings, which are consecutive in each array.
 struct HighPartsOfLane {
-  static constexpr unsigned arrays = maskpfd::HighPlaces::arrays;
+  static constexpr unsigned arrays = maskpfd::high_arrays;
   std::uint32_t masks[arrays] = {};  ///< a bit per value of the array above that has one, the first in the lowest bit
   std::uint32_t slots[arrays] = {};  ///< bit of the lane's first slot
 };

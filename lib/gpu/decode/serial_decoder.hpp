@@ -64,9 +64,10 @@ class SerialMaskPfdStream {
   constexpr std::uint32_t next() {
     std::uint32_t value = take(slots_bit_, stream_.widths[0]);
     unsigned shift = stream_.widths[0];
-    for (unsigned array = 0; array + 1 < stream_.count && take(next_.mask_bits[array], 1) != 0; ++array) {
-      value += exception_addend(take(next_.slot_bits[array], stream_.widths[array + 1]), shift);
-      shift += stream_.widths[array + 1];
+    for (unsigned i = 0; i + 1 < stream_.count && take(next_.arrays[i].mask_bit, 1) != 0; ++i) {
+      maskpfd::HighPlaces::Array& array = next_.arrays[i];
+      value += exception_addend(take(array.slots_bit, stream_.widths[i + 1]), shift);
+      shift += stream_.widths[i + 1];
     }
     return value;
   }
@@ -94,14 +95,17 @@ class SerialMaskPfd {
     if (place.size == 0) return false;
     header_ = maskpfd::Header(place.words[0]);
     if (header_.slots_end_bit(place.n) > 32 * std::uint64_t{place.size}) return false;
-    return header_.find(
-        place.n, place.size, places_,
-        [&](const maskpfd::HighPlaces&, unsigned, std::uint32_t bit, std::uint32_t n) { return ones(bit, n); });
+    std::uint32_t end = 0;
+    return header_.find(place.n, place.size, docid_places_, freq_places_, end,
+                        [&](maskpfd::HighPlaces::Array& array, unsigned, const maskpfd::Arrays&, std::uint32_t bit) {
+                          array.mask_bit = bit;
+                          return ones(bit, array.above);
+                        });
   }
 
   /// False if they are not rising docIDs.
   constexpr bool docids(std::uint32_t* out) const {
-    SerialMaskPfdStream gaps(place_.words, header_.docids, places_.docids, header_.docid_slots_bit(place_.n));
+    SerialMaskPfdStream gaps(place_.words, header_.docids, docid_places_, header_.docid_slots_bit(place_.n));
     RisingDocids sum(place_.before, context_.num_documents);
     for (std::uint32_t i = 0; i < place_.n; ++i)
       if (!sum.add(gaps.next(), out[i])) return false;
@@ -109,7 +113,7 @@ class SerialMaskPfd {
   }
 
   constexpr bool freqs(std::uint32_t* out) const {
-    SerialMaskPfdStream values(place_.words, header_.freqs, places_.freqs, header_.freq_slots_bit(place_.n));
+    SerialMaskPfdStream values(place_.words, header_.freqs, freq_places_, header_.freq_slots_bit(place_.n));
     for (std::uint32_t i = 0; i < place_.n; ++i) out[i] = values.next() + 1;
     return true;
   }
@@ -120,12 +124,12 @@ class SerialMaskPfd {
     const maskpfd::Arrays& stream = header_.freqs;
     unsigned shift = stream.widths[0];
     std::uint32_t value = serial_value(place_.words, header_.freq_slots_bit(place_.n) + i * shift, shift);
-    for (unsigned array = 0; array + 1 < stream.count; ++array) {
-      const std::uint32_t mask = places_.freqs.mask_bits[array];
-      if (serial_value(place_.words, mask + i, 1) == 0) break;
-      i = ones(mask, i);  // its place among the high parts
-      const unsigned width = stream.widths[array + 1];
-      value += exception_addend(serial_value(place_.words, places_.freqs.slot_bits[array] + i * width, width), shift);
+    for (unsigned level = 0; level + 1 < stream.count; ++level) {
+      const maskpfd::HighPlaces::Array& array = freq_places_.arrays[level];
+      if (serial_value(place_.words, array.mask_bit + i, 1) == 0) break;
+      i = ones(array.mask_bit, i);  // its place among the high parts
+      const unsigned width = stream.widths[level + 1];
+      value += exception_addend(serial_value(place_.words, array.slots_bit + i * width, width), shift);
       shift += width;
     }
     return value + 1;
@@ -143,7 +147,7 @@ class SerialMaskPfd {
   SerialContext context_;
   BlockPlace place_;
   maskpfd::Header header_;
-  maskpfd::BlockPlaces places_;
+  maskpfd::HighPlaces docid_places_, freq_places_;
 };
 
 /// The numbers that `count` exceptions, with position gaps and high parts from two sources, add to values in order.
