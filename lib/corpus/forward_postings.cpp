@@ -2,13 +2,26 @@
 
 namespace quern {
 
+void ForwardPostings::clear_counts(std::size_t terms) {
+  counts_.assign(terms, 0);
+  counted_.resize(terms + 1);
+  num_counted_ = 0;
+}
+
 void ForwardPostings::count(ByteView stream, const CollectionReader& collection) {
+  // In local variables, which the writes below can't change. No branch tells a document's new terms from repeated ones.
+  freq_t* const counts = counts_.data();
+  std::uint32_t* const counted = counted_.data();
+  const std::size_t terms = counts_.size();
+  std::size_t num_counted = num_counted_;
   for (TokenCursor cursor(stream); !cursor.done();) {
     const std::uint32_t token = cursor.next();
     if (token == TokenCursor::phrase_end_token) continue;
-    if (token > counts_.size()) throw CorruptFile(collection.name() + ": section 'chunk_data': an unknown term");
-    if (counts_[token - 1]++ == 0) counted_.push_back(token - 1);
+    if (token > terms) throw CorruptFile(collection.name() + ": section 'chunk_data': an unknown term");
+    counted[num_counted] = token - 1;
+    num_counted += counts[token - 1]++ == 0 ? 1 : 0;
   }
+  num_counted_ = num_counted;
 }
 
 void ForwardPostings::count_weights(ByteView body, const CollectionReader& collection) {
@@ -17,16 +30,16 @@ void ForwardPostings::count_weights(ByteView body, const CollectionReader& colle
     if (term >= counts_.size()) throw CorruptFile(collection.name() + ": section 'chunk_data': an unknown term");
     if (counts_[term] != 0) throw CorruptFile(collection.name() + ": section 'chunk_data': a term with two weights");
     counts_[term] = cursor.weight();
-    counted_.push_back(term);
+    counted_[num_counted_++] = term;
   }
 }
 
 void ForwardPostings::count_fields(const ForwardRow& row, const CollectionReader& collection) {
-  counted_.clear();
+  num_counted_ = 0;
   count(row.title, collection);
   if (factors_of_) {
     title_counts_.clear();
-    for (const std::uint32_t term : counted_) title_counts_.push_back(counts_[term]);
+    for (const std::uint32_t term : counted()) title_counts_.push_back(counts_[term]);
   }
   if (collection.manifest().impacts)
     count_weights(row.body, collection);
@@ -38,7 +51,7 @@ FieldFactors ForwardPostings::factors() const { return factors_of_(lengths_.titl
 
 /// Adds the counted tokens to the document's lengths.
 void ForwardPostings::add_lengths() {
-  for (const std::uint32_t term : counted_) lengths_.all += counts_[term];
+  for (const std::uint32_t term : counted()) lengths_.all += counts_[term];
   for (const freq_t count : title_counts_) lengths_.title += count;
 }
 
@@ -46,7 +59,7 @@ void ForwardPostings::join_counts() {
   lengths_ = {};
   add_lengths();
   const FieldFactors factors = this->factors();
-  for (std::size_t i = 0; i < counted_.size(); ++i) {
+  for (std::size_t i = 0; i < num_counted_; ++i) {
     freq_t& count = counts_[counted_[i]];
     const freq_t in_title = i < title_counts_.size() ? title_counts_[i] : 0;
     count = factors.join(in_title, count - in_title);
@@ -57,7 +70,7 @@ void ForwardPostings::count_row(const ForwardRow& row, docid_t docid, const Coll
                                 std::vector<Posting>& postings) {
   count_fields(row, collection);
   if (factors_of_) join_counts();
-  for (const std::uint32_t term : counted_) {
+  for (const std::uint32_t term : counted()) {
     postings.push_back({buffers_.terms[term], docid, counts_[term]});
     counts_[term] = 0;
   }
@@ -66,7 +79,7 @@ void ForwardPostings::count_row(const ForwardRow& row, docid_t docid, const Coll
 void ForwardPostings::begin_chunk(const CollectionReader& collection, std::size_t chunk) {
   collection_ = &collection;
   collection.forward(chunk, buffers_);
-  counts_.assign(buffers_.terms.size(), 0);
+  clear_counts(buffers_.terms.size());
   first_document_ = collection.first_document(chunk);
   next_document_ = collection.is_continued(chunk) ? 1 : 0;
   documents_ended_ = collection.chunk(chunk).documents;
@@ -126,10 +139,10 @@ void ForwardPostings::read_split(const CollectionReader& collection, const Split
     lengths_ = {};
     for (std::size_t chunk = split.first_chunk; chunk <= split.last_chunk; ++chunk) {
       const auto rows = collection.forward(chunk, buffers_);
-      counts_.assign(buffers_.terms.size(), 0);
+      clear_counts(buffers_.terms.size());
       count_fields(rows[split.document - collection.first_document(chunk)], collection);
       if (factors_of_) add_lengths();
-      for (std::size_t i = 0; i < counted_.size(); ++i) {
+      for (std::size_t i = 0; i < num_counted_; ++i) {
         const term_t term = buffers_.terms[counted_[i]];
         if (term < begin || term >= end) continue;
         batch.push_back({term, docid, counts_[counted_[i]]});

@@ -50,11 +50,14 @@ class ForwardPostings {
                   std::size_t batch_postings = split_batch_postings);
 
  private:
+  /// Before the first row of a chunk with this many terms.
+  void clear_counts(std::size_t terms);
   void count(ByteView stream, const CollectionReader& collection);
   /// As above for a body with weights, which serve as frequencies.
   void count_weights(ByteView body, const CollectionReader& collection);
   /// Counts the row's title, then its body.
   void count_fields(const ForwardRow& row, const CollectionReader& collection);
+  std::span<const std::uint32_t> counted() const { return {counted_.data(), num_counted_}; }
   void add_lengths();
   /// The factors of a document with these lengths.
   FieldFactors factors() const;
@@ -71,6 +74,7 @@ class ForwardPostings {
   std::vector<freq_t> counts_;  ///< of each chunk term, in the current document
   std::vector<Posting> document_postings_;
   std::vector<std::uint32_t> counted_;  ///< chunk terms of the current document, in order of first occurrence
+  std::size_t num_counted_ = 0;
   FactorsOf factors_of_;
   // With factors:
   std::vector<freq_t> title_counts_;  ///< counts in the title, for the first of these terms
