@@ -10,7 +10,8 @@ class Tuning:
     """What Index.tune() found.
 
     measure: its name. points: the trials, dicts of the tuned parameters and value.
-    best, start: such dicts of the best point (of equal ones, the first) and of the start or the index's own parameters.
+    best, start: such dicts of the best point (of equal ones, the start, else the first) and of the start or the index's
+    own parameters.
     value: that of the best point. queries: how many counted.
     folds: with cross-validation, a dict for each fold: queries, the parameters that are best on the others, value (on the
     fold) and others (the value there). cross_validated: over all queries, each measured with its fold's parameters; None
