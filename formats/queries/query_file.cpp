@@ -122,6 +122,7 @@ void refuse_rows(std::string_view text, const QueryLayout& layout, std::string_v
   std::uint64_t count = 0;
   std::string_view line, kind;
   for (LineReader lines(text, release, layout.max_written_bytes()); lines.next(line); ++count) {
+    if (std::count(line.begin(), line.end(), '\t') == 1) return;  // an ID and a query
     const std::string_view found = kind_of_row(line);
     if (found.empty() || (count > 0 && found != kind)) return;
     kind = found;

@@ -160,7 +160,7 @@ TEST_CASE("All lines decide the format, not only the first", "[format][query_fil
     for (const std::string_view bytes : {"apollo 11 landing 1969\n", "apollo 11 landing 1969\nwater mills in 1900\n",
                                          "world 2 fair 1900\nmill\n", "7 0 MILL-1 1\n7 Q0 MILL-1 1 2.5 quern\n"})
       CHECK(automatic(bytes).format == QueryFormat::lines);
-    CHECK(automatic("7\t0 mill 1\n12\tgrit 0 mill 2\n").format == QueryFormat::tsv);
+    CHECK(automatic("7\t2 chainz 4\n8\t3 doors 7\n").format == QueryFormat::tsv);
   }
   SECTION("columns between tabs that are not in all lines belong to the query") {
     CHECK(automatic("1\tmill\t\n2\tgrit\t").queries == Queries{{"1", "mill"}, {"2", "grit"}});
