@@ -328,22 +328,6 @@ const Measure* measure_with_cut(std::string_view text, std::string_view& cut) {
   return nullptr;
 }
 
-/// The name that was probably meant, with the cut at the end of `text`, and all names.
-[[noreturn]] void refuse_measure(std::string_view text) {
-  const std::vector<std::string> names = names_of(measure_table);
-  std::vector<std::string> likely = names;
-  for (const auto& [other, known] : other_names) likely.emplace_back(other);
-  std::string_view cut = text.substr(text.find_last_not_of("0123456789.") + 1), digits;
-  cut.remove_prefix(std::min(cut.find_first_not_of('.'), cut.size()));
-  for (std::size_t i = 0, plain = likely.size(); i < plain && !cut.empty(); ++i) {
-    std::string with_cut = fmt::format("{}@{}", likely[i], cut);
-    if (measure_with_cut(with_cut, digits) != nullptr) likely.push_back(std::move(with_cut));
-  }
-  const std::string nearest = nearest_name(likely, text);
-  throw InvalidArgument("unknown measure '{}'{} Use one of {}", text, nearest.empty() ? "." : nearest,
-                        fmt::join(names, ", "));
-}
-
 double read_cut(const Measure& measure, std::string_view digits, std::string_view text) {
   double cut = 0;
   if (measure.kind == CutKind::ranks) {
@@ -357,6 +341,36 @@ double read_cut(const Measure& measure, std::string_view digits, std::string_vie
     throw InvalidArgument("measure '{}': {} must be a decimal from 0 to {}{:.0f}", text, digits,
                           is_persistence ? "less than " : "", is_persistence ? 1 : max_cut);
   return cut;
+}
+
+/// Whether `text` names a measure with a cut that it can have.
+bool has_valid_cut(std::string_view text) {
+  std::string_view digits;
+  const Measure* measure = measure_with_cut(text, digits);
+  if (measure == nullptr) return false;
+  try {
+    read_cut(*measure, digits, text);
+    return true;
+  } catch (const InvalidArgument&) {
+    return false;
+  }
+}
+
+/// The name that was probably meant, with the cut at the end of `text`, and all names.
+[[noreturn]] void refuse_measure(std::string_view text) {
+  const std::vector<std::string> names = names_of(measure_table);
+  std::vector<std::string> likely = names;
+  for (const auto& [other, known] : other_names) likely.emplace_back(other);
+  std::string_view cut = text.substr(text.find_last_not_of("0123456789.") + 1);
+  cut.remove_prefix(std::min(cut.find_first_not_of('.'), cut.size()));
+  for (std::size_t i = 0, plain = likely.size(); i < plain && !cut.empty(); ++i) {
+    std::string with_cut = fmt::format("{}@{}", likely[i], cut);
+    if (has_valid_cut(with_cut)) likely.push_back(std::move(with_cut));
+  }
+  const std::string nearest = nearest_name(likely, text);
+  const bool has_blank = text.find_first_of(" \t\n") != text.npos;
+  throw InvalidArgument("unknown measure '{}'{} Use one of {}{}", text, nearest.empty() ? "." : nearest,
+                        fmt::join(names, ", "), has_blank ? "; separate several measures by commas" : "");
 }
 
 }  // namespace

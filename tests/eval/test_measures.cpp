@@ -277,6 +277,7 @@ TEST_CASE("Measures are named as trec_eval names them", "[evaluation]") {
                       Catch::Contains(std::string("did you mean ") + right + "?"));
     CHECK_FALSE(measures_named(std::string_view(right)).empty());
   }
+  CHECK_THROWS_WITH(measures_named(std::string_view("P0.5")), !Catch::Contains("P@0.5"));  // not a cut of P
   CHECK_THROWS_WITH(measures_named(std::string_view("xyz")), Catch::Contains("unknown measure 'xyz'. Use one of"));
   CHECK(measures_named(std::vector<std::string>{"P.1", "P.2", "map"}).size() == 3);
   CHECK_THROWS_WITH(measures_named(std::vector<std::string>{"P.5", "map", "P"}), Catch::Contains("P_5"));

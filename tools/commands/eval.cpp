@@ -190,13 +190,7 @@ void add_measure_options(CLI::App& command, EvalArguments& arguments) {
                           "recip_rank_cut.10, nDCG@10 ndcg_cut.10, AP@10 map_cut.10, P@5 P.5 and R@1000 recall.1000; "
                           "without .K, all of trec_eval's cuts:",
                           all_measures()))
-      ->check(refusing_as([](const std::string& text) {
-        try {
-          measures_named(std::string_view(text));
-        } catch (const InvalidArgument& wrong) {
-          throw InvalidArgument("{}; separate several measures by commas", wrong.what());
-        }
-      }))
+      ->check(measure_validator())
       ->delimiter(',')
       ->allow_extra_args(false);
   add_judgement_options(command, arguments.options);
