@@ -349,6 +349,8 @@ def test_wrong_numbers_are_named(sample, sample_path, tmp_path):
         lambda **options: sample.snippets("mill", **options): ["docids"],
         lambda **options: sample.kept_values("docno", **options): ["docids"],
     }
+    with pytest.raises(TypeError, match="^device must be str, not 3"):
+        sample.search("mill", memory="4G", device=3)
     sizes = ("memory", "gpu_memory", "budget", "max_document")
     for call, names in calls.items():
         for name in names:

@@ -65,7 +65,7 @@ def test_frames(sample, topics):
         ({"b": 0.5}, TypeError, "b must be a list of numbers"),
         ({"folds": "x"}, TypeError, "folds must be int, not 'x'"),
         ({"idf": 3}, TypeError, "idf must be str, not 3"),
-        ({"start": {"k1": "x"}, "by_coordinates": True}, TypeError, "k1 must be float, not 'x'"),
+        ({"start": {"k1": "x"}, "by_coordinates": True}, TypeError, "^k1 must be float, not 'x'"),
         ({"mu": 5}, TypeError, "mu"),
         ({"start": {"mu": 5}}, TypeError, "mu"),
         ({"measure": "bert"}, ValueError, "unknown measure"),

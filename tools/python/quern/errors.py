@@ -73,7 +73,7 @@ def called(native, *arguments, **options):
     try:
         return native(*arguments, **options)
     except TypeError as raised:
-        raise wrong_argument(raised, arguments, options) from None
+        raise wrong_argument(raised, arguments, options) from raised.__cause__
 
 
 def method_called(native):
@@ -84,18 +84,19 @@ def method_called(native):
         try:
             return native(self, *arguments, **options)
         except TypeError as raised:
-            raise wrong_argument(raised, arguments, options) from None
+            raise wrong_argument(raised, arguments, options) from raised.__cause__
 
     return method
 
 
-def set_members(members, values):
-    """Sets members of an object of the native module; raises as called() does."""
+def set_members(members, values, prefix=""):
+    """Sets members of an object of the native module; raises as called() does, with names without `prefix`."""
     for name, value in values.items():
         try:
             setattr(members, name, value)
         except TypeError as raised:
-            raise _wrong_value(name, _kinds(raised)["arg"], value) or raised from None
+            wrong = _wrong_among(_kinds(raised), {"arg": value}, name.removeprefix(prefix))
+            raise wrong or raised from raised.__cause__
 
 
 def _kinds(raised):
@@ -109,21 +110,33 @@ def wrong_argument(raised, arguments, options):
     kinds = _kinds(raised)
     if not kinds:
         return raised
-    for name, value in {**dict(zip(kinds, arguments)), **options}.items():
+    given = {**dict(zip(kinds, arguments)), **options}
+    for name in given:
         if name not in kinds:
             known = ", ".join(name for name in kinds if name not in ("index", "warn"))
             return TypeError(f"unknown option {name!r}; options: {known}")
-        if wrong := _wrong_value(name, kinds[name], value):
-            return wrong
-    return raised
+    return _wrong_among(kinds, given) or raised
 
 
+def _wrong_among(kinds, given, shown=None):
+    """The error for the wrong one of some arguments; None if there is none. `shown`: the name that it gives the argument.
+
+    A number that is too large for one parameter fits another, so such numbers come last.
+    """
+    for check in (_wrong_value, _too_large):
+        for name, value in given.items():
+            if wrong := check(shown or name, kinds.get(name, ""), value):
+                return wrong
+    return None
+
+
+_SEQUENCE = "collections.abc.Sequence[int]"
 _TYPES = {"int": numbers.Integral, "float": numbers.Real, "str": str, "bool": bool}
 
 
 def _wrong_value(name, kind, value):
     """The error for an argument that does not have the kind of its parameter; None if it has."""
-    if kind == "collections.abc.Sequence[int]" and isinstance(value, Iterable):
+    if kind == _SEQUENCE and isinstance(value, Iterable):
         return next(filter(None, (_wrong_value(name, "int", one) for one in value)), None)
     kind, *rest = kind.split(" ")
     if value is None and rest:
@@ -132,6 +145,14 @@ def _wrong_value(name, kind, value):
         return TypeError(f"{name} must be {kind}, not {value!r:.80}")
     if kind == "int" and value < 0:
         return error("invalid_argument", f"{name} must be at least {int(name == 'k')}, not {value}", name)
-    if kind == "int" and value >= 1 << 31:  # more than the narrowest parameters take: one of these has failed
-        return error("invalid_argument", f"{name} is too large", name)
     return None
+
+
+_OF_64_BITS = ("memory", "gpu_memory", "budget_bytes", "max_document", "seed")
+
+
+def _too_large(name, kind, value):
+    """The error for a number above those that the narrowest parameters take; None for others."""
+    given = value if kind == _SEQUENCE else [value] if kind.split(" ")[0] == "int" and value is not None else []
+    limit = 1 << (64 if name in _OF_64_BITS else 31)
+    return error("invalid_argument", f"{name} is too large", name) if any(number >= limit for number in given) else None
