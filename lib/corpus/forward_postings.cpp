@@ -1,5 +1,7 @@
 #include "quern/corpus/forward_postings.hpp"
 
+#include <limits>
+
 namespace quern {
 
 void ForwardPostings::clear_counts(std::size_t terms) {
@@ -36,6 +38,9 @@ void ForwardPostings::count_weights(ByteView body, const CollectionReader& colle
 
 void ForwardPostings::count_fields(const ForwardRow& row, const CollectionReader& collection) {
   num_counted_ = 0;
+  // Then no count overflows.
+  if (row.title.size() + row.body.size() > std::numeric_limits<freq_t>::max())
+    throw CorruptFile(collection.name() + ": section 'chunk_data': a document is too long");
   count(row.title, collection);
   if (factors_of_) {
     title_counts_.clear();
