@@ -321,6 +321,7 @@ class UnionBlock {
         own.tile = 0;
         own.entries = shared_.lists[++own.list].fetch(0);
       }
+      // The top bit of an entry tells its half.
       const bool same_half = static_cast<int>((four.x ^ four.y) | (four.x ^ four.z) | (four.x ^ four.w)) >= 0;
       if (first - begin_whole < end_whole - begin_whole && same_half)
         add<true>(list, four, 0, min_term_units);
