@@ -226,7 +226,8 @@ inline unsigned __reduce_min_sync(unsigned, unsigned value) {
 inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
   const unsigned long long bytes = static_cast<unsigned long long>(y) << 32 | x;
   unsigned chosen = 0;
-  for (unsigned i = 0; i < 4; ++i) chosen |= static_cast<unsigned>(bytes >> 8 * (selector >> 4 * i & 7) & 0xff) << 8 * i;
+  for (unsigned i = 0; i < 4; ++i)
+    chosen |= static_cast<unsigned>(bytes >> 8 * (selector >> 4 * i & 7) & 0xff) << 8 * i;
   return chosen;
 }
 inline void __syncwarp() { __ballot_sync(0xffffffffu, true); }

@@ -20,7 +20,8 @@ constexpr std::uint32_t lower_bound(const T* values, std::uint32_t begin, std::u
   return begin;
 }
 
-/// lower_bound() in [0, count) with seven reads at a time, for lanes that would otherwise wait for one read after another.
+/// lower_bound() in [0, count) with seven reads at a time, for lanes that would otherwise wait for one read after
+/// another.
 constexpr std::uint32_t lower_bound_by_eighths(const std::uint32_t* values, std::uint32_t count, std::uint32_t value) {
   constexpr std::uint32_t parts = 8;
   std::uint32_t begin = 0, end = count;

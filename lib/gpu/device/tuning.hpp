@@ -7,7 +7,8 @@ namespace quern::gpu {
 /// Limits of options: queries per batch, and GPU numbers.
 inline constexpr std::size_t max_batch_queries = 65535;
 inline constexpr unsigned max_gpus = 1023;
-/// DocIDs per range, whose sums (2 bytes each) are in shared memory. Unions rely on this number: see SumPlace::word_at().
+/// DocIDs per range, whose sums (2 bytes each) are in shared memory. Unions rely on this number: see
+/// SumPlace::word_at().
 inline constexpr std::uint32_t range_documents = 16384;
 /// Threads per thread block of unions, and for small batches, where each thread block has its own multiprocessor.
 inline constexpr unsigned union_threads = 256, union_threads_of_few = 1024;
