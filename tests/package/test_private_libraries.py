@@ -26,15 +26,15 @@ class Machine:
 
     def __init__(self, folder, path, listed):
         self.folder = folder
-        self.library = folder / path.lstrip('/')
-        self.library.parent.mkdir(parents=True)
-        self.library.write_text('a library')
+        self.stored = folder / path.lstrip('/')
+        self.stored.parent.mkdir(parents=True)
+        self.stored.write_text('a library')
         self.executable = folder / 'executable'
         self.executable.write_text('')
         self.write('dpkg-query', STAND_IN)
         self.write('ldd', f'#!/bin/sh\necho "\t{LIBRARY} => {path} (0x0)"\n')
         self.write('cp', '#!/bin/sh\nshift $(($# - 2))\n'
-                         f'if [ "$1" = {path} ]; then exec /bin/cp {self.library} "$2"; else exec /bin/cp "$1" "$2"; fi\n')
+                         f'if [ "$1" = {path} ]; then exec /bin/cp {self.stored} "$2"; else exec /bin/cp "$1" "$2"; fi\n')
         (folder / 'dpkg-query.txt').write_text(listed)
 
     def write(self, name, text):
