@@ -4,6 +4,7 @@
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 
+#include <atomic>
 #include <bit>
 #include <chrono>
 #include <cmath>
@@ -16,7 +17,6 @@
 #include "quern/plan/query_dispatcher.hpp"
 #include "quern/plan/schedule_simulation.hpp"
 #include "quern/search/algorithm.hpp"
-#include "quern/text/analyzer.hpp"
 
 namespace quern {
 namespace {
@@ -158,22 +158,28 @@ std::uint64_t count_common(const IndexReader& index, const PostingList& a, const
   return common;
 }
 
-void add_pairs(const IndexReader& index, const std::string& query, Analyzer& analyzer, std::vector<double>& ratios) {
-  const QueryTerms terms = terms_of_text(query, analyzer);
+/// Returns the postings of the query's lists.
+std::uint64_t add_pairs(const IndexReader& index, QueryView query, std::vector<double>& ratios) {
   std::vector<PostingList> lists;
-  find_lists(index, terms, false, [&](const PostingList& list, double) { lists.push_back(list); });
+  std::uint64_t postings = 0;
+  find_lists(index, query, false, [&](const PostingList& list, double) {
+    lists.push_back(list);
+    postings += list.df;
+  });
   std::sort(lists.begin(), lists.end(), [](const auto& a, const auto& b) { return a.df < b.df; });
   for (std::size_t i = 0; i < lists.size(); ++i)
     for (std::size_t j = i + 1; j < lists.size(); ++j)
       ratios.push_back(static_cast<double>(count_common(index, lists[i], lists[j])) * index.num_documents() /
                        (static_cast<double>(lists[i].df) * static_cast<double>(lists[j].df)));
+  return postings;
 }
 
-void profile_pairs(const IndexReader& index, std::span<const std::string> queries, ListProfile& profile) {
+void profile_pairs(const IndexReader& index, std::span<const QueryView> queries, ListProfile& profile) {
   std::vector<std::vector<double>> ratios(queries.size());
-  tbb::enumerable_thread_specific<Analyzer> analyzers([&] { return Analyzer(index.manifest().analyzer); });
+  std::atomic<std::uint64_t> postings = 0;
   tbb::parallel_for(std::size_t{0}, queries.size(),
-                    [&](std::size_t i) { add_pairs(index, queries[i], analyzers.local(), ratios[i]); });
+                    [&](std::size_t i) { postings += add_pairs(index, queries[i], ratios[i]); });
+  profile.postings_per_query = static_cast<double>(postings) / std::max<double>(1, static_cast<double>(queries.size()));
   std::vector<double> all;
   for (const auto& part : ratios) all.insert(all.end(), part.begin(), part.end());
   profile.pairs = all.size();
@@ -209,7 +215,7 @@ void profile_counts(const IndexReader& index, const Counts& counts, ListProfile&
 
 }  // namespace
 
-ListProfile profile_lists(const IndexReader& index, std::span<const std::string> queries, const Resources& resources) {
+ListProfile profile_lists(const IndexReader& index, std::span<const QueryView> queries, const Resources& resources) {
   tbb::enumerable_thread_specific<Counts> parts;
   resources.progress->start("read lists", index.manifest().postings, "postings");
   tbb::parallel_for(std::uint64_t{0}, index.num_lexicon_blocks(), [&](std::uint64_t block) {

@@ -1,5 +1,6 @@
 #pragma once
 #include "quern/formats/index_file.hpp"
+#include "quern/search/query_terms.hpp"
 
 /// Properties of an index's lists. Measurements on synthetic lists are meaningful only if these resemble real ones.
 namespace quern {
@@ -36,11 +37,12 @@ struct ListProfile {
   std::uint64_t pairs = 0;
   double pairs_mean_ratio = 0;
   Percentiles pairs_ratio;
+  double postings_per_query = 0;  ///< in the lists of a query's terms
 };
 
-/// Reads all lists, and intersects the lists of each pair of terms in a query; queries are texts for the index's
-/// analyzer. Throws CorruptFile if a block cannot be decoded.
-ListProfile profile_lists(const IndexReader& index, std::span<const std::string> queries, const Resources& resources);
+/// Reads all lists, and intersects the lists of each pair of terms in a query. Throws CorruptFile if a block cannot be
+/// decoded.
+ListProfile profile_lists(const IndexReader& index, std::span<const QueryView> queries, const Resources& resources);
 
 /// Median microseconds from a query's arrival until an idle thread starts on it: the overhead of dispatcher and system
 /// for queries that take no time. At least 1 thread and more than 0 queries per second. Measures for at most a fifth of

@@ -15,12 +15,12 @@ struct BenchListsArguments {
   QueryLayout layout;
 };
 
-std::vector<std::string> query_texts(const BenchListsArguments& arguments) {
-  std::vector<std::string> texts;
-  if (arguments.queries.empty()) return texts;
-  for (Query& query : read_query_file(arguments.queries, arguments.layout, arguments.common))
-    texts.push_back(std::move(query.text));
-  return texts;
+ParsedQueries queries_of(const BenchListsArguments& arguments, const AnalyzerOptions& analyzer, unsigned threads) {
+  if (arguments.queries.empty()) return {};
+  const std::vector<Query> queries = read_query_file(arguments.queries, arguments.layout, arguments.common);
+  std::vector<std::string_view> texts;
+  for (const Query& query : queries) texts.push_back(query.text);
+  return QueryReader(analyzer, query_kind(arguments.layout.format)).read(texts, threads);
 }
 
 Row class_row(const ListClassProfile& lists, const Json& label) {
@@ -64,6 +64,7 @@ void report_profile(const ListProfile& profile, BenchReport& report) {
   json["blocks_compared"] = profile.blocks_compared;
   json["block_max_over_list_max"] = add_percentiles("block maxima over their list's", profile.block_maxima, report);
   json["pairs"] = profile.pairs;
+  json["postings_per_query"] = profile.postings_per_query;
   if (profile.pairs > 0) {
     json["pairs_over_independence"] =
         add_percentiles("co-occurrence of query terms over independence", profile.pairs_ratio, report);
@@ -71,17 +72,17 @@ void report_profile(const ListProfile& profile, BenchReport& report) {
   }
   report.print_table();
   if (profile.pairs > 0)
-    report.say("{}: on average {:.2f} times the co-occurrence of independent terms\n",
-               count_text(profile.pairs, "pair"), profile.pairs_mean_ratio);
+    report.say("{}: on average {:.2f} times the co-occurrence of independent terms; {:.0f} postings per query\n",
+               count_text(profile.pairs, "pair"), profile.pairs_mean_ratio, profile.postings_per_query);
 }
 
 void run(const BenchListsArguments& arguments) {
   const Resources resources = make_resources(arguments.common);
-  const std::vector<std::string> texts = query_texts(arguments);
   const IndexReader index = IndexReader::open(arguments.index);
+  const ParsedQueries queries = queries_of(arguments, index.manifest().analyzer, resources.threads);
   BenchReport report("lists", arguments.common);
   report.json.update(index_json(index));
-  report_profile(profile_lists(index, texts, resources), report);
+  report_profile(profile_lists(index, queries.views(), resources), report);
   report.finish();
 }
 
@@ -93,9 +94,11 @@ void add_lists_bench(CLI::App& bench) {
   add_index_argument(command, arguments.index);
   add_input_option(command, "-q,--queries", arguments.queries, "FILE",
                    "Queries, to measure how often their terms co-occur");
-  add_query_layout_options(command, arguments.layout, "Format of the queries");
+  add_query_layout_options(command, arguments.layout, "Format of the queries", QueryKinds::text_and_vectors);
   set_notes(command, {"scripts/compare-synth uses it to compare the lists of quern synth with real ones."},
-            {{"quern bench lists my.quern"}, {"quern bench lists my.quern -q topics.txt --json"}});
+            {{"quern bench lists my.quern"},
+             {"quern bench lists my.quern -q topics.txt --json"},
+             {"quern bench lists weights.quern -q queries.jsonl --queries-format vector"}});
 }
 
 }  // namespace quern::tools

@@ -3,6 +3,7 @@
 #include "quern/io/atomic_output.hpp"
 #include "quern/lab/synth/document_tree.hpp"
 #include "quern/lab/synth/synth_index.hpp"
+#include "quern/lab/synth/twin_index.hpp"
 
 #include "command.hpp"
 #include "query_options.hpp"
@@ -66,8 +67,29 @@ void load_queries(const SynthArguments& arguments, SynthOptions& options, const 
   };
 }
 
-void make_index(const SynthArguments& arguments) {
-  const Resources resources = make_resources(arguments.common, arguments.output);
+/// The index of documents with given weights that --df names, if it is one.
+std::optional<IndexReader> source_with_weights(const SynthArguments& arguments) {
+  if (!is_index(arguments.df)) return std::nullopt;
+  IndexReader index = IndexReader::open(arguments.df);
+  if (!index.manifest().impacts || index.manifest().weighting) return std::nullopt;
+  const SynthOptions& synth = arguments.synth;
+  if (!arguments.queries.empty() || synth.mean_length > 0 || synth.pagerank || synth.order_by_score)
+    throw usage_error(
+        "{} has given weights, and a twin takes terms, lengths and order from it; omit --queries, --mean-length, "
+        "--pagerank and --order",
+        arguments.df);
+  return index;
+}
+
+BuildReport imitate(const IndexReader& source, const SynthArguments& arguments, const Resources& resources, File& out) {
+  TwinOptions options;
+  options.documents = arguments.documents > 0 ? arguments.documents : source.num_documents();
+  options.seed = arguments.synth.seed;
+  options.build = api::index_settings(arguments.index).build;
+  return synthesize_twin(source, options, resources, out);
+}
+
+BuildReport synthesize(const SynthArguments& arguments, const Resources& resources, File& out) {
   SynthOptions options = arguments.synth;
   const IndexSettings settings = api::index_settings(arguments.index);
   options.build = settings.build;
@@ -75,8 +97,15 @@ void make_index(const SynthArguments& arguments) {
   options.scores.pagerank_scale = settings.order.scores.pagerank_scale;
   load_table(arguments, options, resources);
   load_queries(arguments, options, resources);
+  return synthesize_index(options, resources, out);
+}
+
+void make_index(const SynthArguments& arguments) {
+  const Resources resources = make_resources(arguments.common, arguments.output);
+  const std::optional<IndexReader> source = source_with_weights(arguments);
   AtomicOutput out = AtomicOutput::folder(arguments.output, index_members(), arguments.common.force);
-  const BuildReport report = synthesize_index(options, resources, out.file());
+  const BuildReport report =
+      source ? imitate(*source, arguments, resources, out.file()) : synthesize(arguments, resources, out.file());
   out.commit();
   show_reports(arguments.common, report, {}, arguments.output);
 }
@@ -166,12 +195,14 @@ void add_synth_command(CLI::App& program) {
   add_number_option(command, "--mean-links", arguments.mean_links, "X", "Mean links per document", 0.0, 1e4);
   add_output_option(command, "--corpus", arguments.corpus, "FOLDER",
                     "Write TREC web documents of synthetic words, with links", {corpus_ending});
-  set_notes(command, {"--links and --corpus describe the same documents as the index with the same --docs and --seed."},
-            {{"quern synth --df df.tsv.gz --df-docs 25205179 --docs 2520518 -o tenth.quern"},
-             {"quern synth --df my.quern -q topics.txt -o twin.quern", "An index like my.quern, without its text"},
-             {"quern synth --df df.tsv --docs 1000000 --order score -o scored.quern"},
-             {"quern synth --docs 1000000 --links links.tsv.zst"},
-             {"quern synth --docs 10000 --corpus synthetic && quern index synthetic -o synthetic.quern"}});
+  set_notes(
+      command, {"--links and --corpus describe the same documents as the index with the same --docs and --seed."},
+      {{"quern synth --df df.tsv.gz --df-docs 25205179 --docs 2520518 -o tenth.quern"},
+       {"quern synth --df my.quern -q topics.txt -o twin.quern", "An index like my.quern, without its text"},
+       {"quern synth --df weights.quern --docs 8840000 -o larger.quern", "A larger index with the same given weights"},
+       {"quern synth --df df.tsv --docs 1000000 --order score -o scored.quern"},
+       {"quern synth --docs 1000000 --links links.tsv.zst"},
+       {"quern synth --docs 10000 --corpus synthetic && quern index synthetic -o synthetic.quern"}});
 }
 
 }  // namespace quern::tools
