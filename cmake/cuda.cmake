@@ -11,7 +11,7 @@ if(NOT QUERN_WITH_CUDA)
   return()
 endif()
 option(QUERN_CUDA_LINEINFO "Source lines in the kernels, for profilers: more than doubles the executable" OFF)
-if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
   # Machine code for Ampere and Hopper, and Hopper's PTX for later GPUs.
   set(CMAKE_CUDA_ARCHITECTURES 80-real 90 CACHE STRING "GPU architectures to build for")
 endif()
