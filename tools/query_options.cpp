@@ -54,8 +54,6 @@ void add_query_layout_options(CLI::App& command, QueryLayout& layout, const std:
       ->allow_extra_args(false);
 }
 
-std::string source_name(const std::string& path) { return path == "-" ? "standard input" : path; }
-
 std::vector<Query> read_query_file(const std::string& path, const QueryLayout& layout, const CommonOptions& options) {
   QueryFile file = quern::read_queries(path, layout);
   QueryRemarks remarks(options, layout.format);

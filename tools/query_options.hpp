@@ -43,8 +43,6 @@ std::vector<Query> read_queries(const QuerySource& source, const CommonOptions& 
 std::vector<Query> read_query_file(const std::string& path, const QueryLayout& layout, const CommonOptions& options);
 /// Views of the queries' texts.
 std::vector<std::string_view> texts_of(const std::vector<Query>& queries);
-/// Name in messages of a file that may be standard input.
-std::string source_name(const std::string& path);
 
 /// Says, once for each kind, which syntax of a command's queries is read as plain words.
 class QueryRemarks {

@@ -60,7 +60,7 @@ RankerModel parse_ranker(const ModelFile& file) {
 }
 
 RankerModel read_ranker(const std::string& path) {
-  const std::string name = path == "-" ? "standard input" : path;
+  const std::string name = source_name(path);
   const std::string bytes =
       read_whole(path, max_model_bytes, [&](std::string_view head) { (void)model_format_of(head, name); });
   const std::filesystem::path folder = path == "-" ? "." : std::filesystem::path(path).parent_path();

@@ -266,7 +266,7 @@ CorpusFiles find_corpus_files(const FileList& list, const FileChoice& choice, co
 }
 
 FileList::FileList(const std::string& path, std::string root, const Resources& resources)
-    : name_(path == "-" ? "standard input" : path),
+    : name_(source_name(path)),
       root_(std::move(root)),
       text_(path, ReadLimits(max_list_bytes, 16 * max_line_bytes), resources) {
   if (!root_.empty() && root_.back() != '/') root_ += '/';

@@ -185,10 +185,7 @@ CorpusReader::CorpusReader(CorpusFiles files, CorpusOptions options, const Resou
 
 CorpusReader::~CorpusReader() = default;
 
-std::string CorpusReader::file_name(std::uint32_t file) const {
-  const CorpusFile found = files_.file(file);
-  return found.path == "-" ? "standard input" : found.path;
-}
+std::string CorpusReader::file_name(std::uint32_t file) const { return source_name(files_.file(file).path); }
 
 bool CorpusReader::next(RecordBatch& batch) {
   batch.bytes.clear();

@@ -111,8 +111,10 @@ std::size_t HashingSource::read(std::span<std::uint8_t> to) {
   return size;
 }
 
+std::string source_name(const std::string& path) { return path == "-" ? "standard input" : path; }
+
 std::unique_ptr<RawSource> RawSource::open(const std::string& path, const ReadInterrupt* interrupt) {
-  std::unique_ptr<RawSource> source(new RawSource(path == "-" ? "standard input" : path));
+  std::unique_ptr<RawSource> source(new RawSource(source_name(path)));
   source->interrupt_ = interrupt;
   if (path == "-") {
     source->descriptor_ = STDIN_FILENO;

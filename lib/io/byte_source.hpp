@@ -26,6 +26,9 @@ class ReadInterrupt {
   int event_ = -1;  ///< wakes waiting threads
 };
 
+/// What messages call an input: its path, or "standard input" for "-".
+std::string source_name(const std::string& path);
+
 /// Bytes [from, to) of a file.
 struct FileRange {
   std::uint64_t from = 0, to = 0;

@@ -8,6 +8,7 @@
 #include "quern/api/internal/index_impl.hpp"
 #include "quern/api/internal/processors.hpp"
 #include "quern/gpu/query_backend.hpp"
+#include "quern/io/byte_source.hpp"
 #include "quern/search/algorithm.hpp"
 #include "quern/search/expansion.hpp"
 #include "quern/search/query_stream.hpp"

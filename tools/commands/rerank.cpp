@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include "quern/io/byte_source.hpp"
+
 #include "command.hpp"
 #include "gpu_options.hpp"
 #include "query_options.hpp"

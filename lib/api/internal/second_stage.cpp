@@ -228,8 +228,6 @@ struct SecondStageMemory {
   std::uint64_t feature_bytes, in_flight_bytes;
 };
 
-std::string source_name(const std::string& path) { return path == "-" ? "standard input" : path; }
-
 /// The topics and the lines of the run, and judgements if there are any, joined; `topics` gets the number of the run's
 /// topics. The shards and the pages must stay.
 RunTopics read_run_topics(const FirstStage& first_stage, const IndexShards& shards, IndexPages& pages,

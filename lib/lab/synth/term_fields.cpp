@@ -11,6 +11,7 @@
 #include "quern/core/job_pipeline.hpp"
 #include "quern/formats/tables/text_lines.hpp"
 #include "quern/index/index_assembly.hpp"
+#include "quern/io/byte_source.hpp"
 #include "quern/io/checksum.hpp"
 #include "quern/io/external_sort.hpp"
 #include "quern/io/zstd_frame.hpp"
@@ -109,7 +110,7 @@ DfTable read_df_table(const std::string& path, const Resources& resources) {
   constexpr std::uint64_t max_bytes = std::uint64_t{16} << 30, max_read_line_bytes = 1 << 20;
   const WholeFile file(path, ReadLimits(max_bytes, max_read_line_bytes), resources);
   DfTable table;
-  table.name = path == "-" ? "standard input" : path;
+  table.name = source_name(path);
   TableMemory memory(table.name, resources);
   // Counts terms first: a growing table would take twice the memory.
   for_each_entry(file, table.name, [&](const DfEntry& entry, std::uint64_t) { memory.add(entry.term.size()); });
