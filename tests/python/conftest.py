@@ -3,6 +3,8 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
+import textwrap
 
 import pytest
 
@@ -10,6 +12,17 @@ import quern
 
 SOURCE = pathlib.Path(__file__).parents[2]
 SAMPLE = SOURCE / "sample_data"
+
+
+def leftovers(folder):
+    return sorted(os.listdir(folder))
+
+
+def run_script(text, *arguments, **more):
+    """Starts a program of Python, with pipes for what it prints."""
+    return subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(text), *map(str, arguments)], stdout=subprocess.PIPE, text=True, **more
+    )
 
 
 @pytest.fixture(scope="session")
