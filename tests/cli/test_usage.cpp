@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <regex>
 #include <set>
+#include <tuple>
 
 #include "catch.hpp"
 #include "cli/run_quern.hpp"
@@ -121,6 +122,20 @@ TEST_CASE("an option that means another thing in another command is under its ow
   CHECK((eval.find("\nMeasures:") < eval.find("--seed") && eval.find("--seed") < eval.find("\nOutput:")));
   CHECK((eval.find("\nOutput:") < eval.find("--html") && eval.find("--html") < eval.find("\nResources:")));
   CHECK(analyze.find("\nCorpus:") < analyze.find("--html"));
+  // Each names the heading before it and the one after it.
+  const std::vector<std::tuple<CommandLine, std::string, std::string>> seeds = {
+      {{"order"}, "Document order", "Output"},
+      {{"simulate", "schedule"}, "Scheduling", "Output"},
+      {{"bench", "codec"}, "Synthetic data", "Measurement"},
+      {{"synth"}, "Synthetic data", "Queries"}};
+  for (const auto& [command, heading, next] : seeds) {
+    INFO(command.back());
+    CommandLine words = command;
+    words.push_back("--help-all");
+    const std::string help = run_quern(words).out;
+    const std::size_t seed = help.find("--seed"), end = help.find("\n" + next + ":");
+    CHECK((help.find("\n" + heading + ":") < seed && seed < end && end != help.npos));
+  }
 }
 
 TEST_CASE("without any word, the program prints its help", "[cli][help]") {

@@ -66,12 +66,14 @@ constexpr Heading headings[] = {
       "url-field vector-field max-document duplicates "
       "max-errors languages drop-copies analyze/html"}},
     {"Analysis", {"language stemmer impacts", "stopwords index", "impact-scale"}},
-    {"Document order", {"order by pagerank", "links", "pagerank-scale report"}},
+    {"Document order", {"order by pagerank", "links", "pagerank-scale report seed"}},
     {"Index", {"codec quantize weights store-text forward", "to", "block-size recursion allow-empty"}},
     {"Shards", {"shard shards statistics scales", "", ""}},
     {"Synthetic data",
      {"df docs mean-length", "trees leaves hidden lengths",
-      "df-docs clustering mean-links synthetic postings mean-gap lookups longer least-postings most-postings"}},
+      "df-docs clustering mean-links synthetic postings mean-gap lookups longer least-postings most-postings "
+      "synth/seed "
+      "codec/seed rerank/seed"}},
     {"Queries",
      {"docno queries query queries-format algorithm algorithms k filter method methods", "expand ks batch-wait train",
       "id-field text-field query-scale queries-limit visits levels segment no-cpu cpu-methods"}},
@@ -87,14 +89,14 @@ constexpr Heading headings[] = {
       "link csv overlap steps limit"}},
     {"Scheduling",
      {"rate", "schedule deadline costs cpu-threads",
-      "times max-blocks gpu-share gpu-batches max-batch hand-over allow-missed seconds"}},
+      "times max-blocks gpu-share gpu-batches max-batch hand-over allow-missed seconds schedule/seed stream/seed"}},
     {"Fusion", {"fuse/method fuse/weights", "normalize rrf-k", ""}},
     {"Tuning", {"tune/qrels tune/k1 tune/b tune/alpha folds", "by-coordinates start", ""}},
     {"Measures", {"measure measures compare per-query", "complete", "relevance-level depth samples eval/seed test as"}},
     {"Measurement", {"repeats", "warm-up", "no-peers"}},
     {"Output",
      {"output output-format fields force json stats", "html tag text docs lists tokens intersect/count", "config"}},
-    {"Resources", {"memory threads quiet", "tmp", "seed"}},
+    {"Resources", {"memory threads quiet", "tmp", ""}},
     {"Help", {"help version", "man commands all", "help-all"}}};
 
 bool has_word(std::string_view list, std::string_view word) {
