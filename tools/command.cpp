@@ -180,8 +180,7 @@ void add_settings_option(CLI::App& command, const std::string& option, const std
   CLI::Option* const added = add_option(command, option, take, "KEY=VALUE", text)
                                  ->type_size(1)
                                  ->expected(1, CLI::detail::expected_max_vector_size)
-                                 ->delimiter(',')
-                                 ->allow_extra_args(false);
+                                 ->delimiter(',');
   all_settings().emplace(added, settings);
 }
 

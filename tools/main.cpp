@@ -126,12 +126,16 @@ int main(int argc, char** argv) {
   program.set_version_flag("--version", version_text, "Print the version and the GPUs, and exit");
   program.require_subcommand(1);
   add_commands(program);
+  take_lists_as_words(program);
   set_notes(program,
             {"Results go to standard output, everything else to standard error. The environment variables "
              "QUERN_THREADS, QUERN_MEMORY and QUERN_TMP set the defaults of --threads, --memory and --tmp.",
              "See quern COMMAND --help for the options and examples of a command."},
             {{"quern index corpus.warc.gz -o my.quern"}, {"quern query my.quern --query \"water mill\""}});
-  program.parse_complete_callback([&program] { refuse_overwritten_inputs(named_command(program)); });
+  program.parse_complete_callback([&program] {
+    refuse_split_lists(named_command(program));
+    refuse_overwritten_inputs(named_command(program));
+  });
   spell_options_of(program);
   try {
     parse(program, argc, argv);

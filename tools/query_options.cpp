@@ -50,8 +50,7 @@ void add_query_layout_options(CLI::App& command, QueryLayout& layout, const std:
       command, "--text-field", layout.text_fields, "KEY",
       "JSON keys or tags whose texts together are a query, in this order, such as title,desc (default: the format's "
       "own)")
-      ->delimiter(',')
-      ->allow_extra_args(false);
+      ->delimiter(',');
 }
 
 std::vector<Query> read_query_file(const std::string& path, const QueryLayout& layout, const CommonOptions& options) {

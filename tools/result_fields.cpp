@@ -11,8 +11,7 @@ void add_fields_option(CLI::App& command, std::vector<std::string>& names) {
   add_option(command, "--fields", names, "NAME",
              "With json or text output, print these fields instead of title and URL: title, url, fields kept by quern "
              "index --keep-fields, and text, a snippet around the query's words (for indexes built with --store-text)")
-      ->delimiter(',')
-      ->allow_extra_args(false);
+      ->delimiter(',');
 }
 
 ResultFields::Wanted ResultFields::wanted(const std::string& name, const IndexReader& index) const {

@@ -56,7 +56,6 @@ void add_page_options(CLI::App& command, api::CorpusOptions& reading) {
              "In WARC and WET files, keep only pages whose main language, according to their records or metadata, "
              "is one of these ISO 639-3 codes, such as eng,deu; skip pages that state none")
       ->delimiter(',')
-      ->allow_extra_args(false)
       ->check(checked_by([](const std::string& code) {
         return is_language_code(code)
                    ? std::string()
@@ -126,8 +125,7 @@ void add_parse_options(CLI::App& command, StageArguments& arguments) {
   add_option(command, "--keep-fields", index.keep_fields, "KEY",
              "Keep these values of JSON objects with the documents, for quern query --filter and --fields: "
              "strings, numbers and booleans, such as lang,date")
-      ->delimiter(',')
-      ->allow_extra_args(false);
+      ->delimiter(',');
   add_analyzer_options(command, index);
   add_impacts_option(command, index.impact_bits,
                      "The corpus contains term weights, under the key vector (or --vector-field) of JSON objects: "

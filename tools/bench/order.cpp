@@ -77,8 +77,8 @@ void add_order_bench(CLI::App& bench) {
   auto [command, arguments] = add_bench<BenchOrderArguments>(
       bench, "order", "Measure the cost of docID orders, and how well lists compress in them", run);
   add_collections_argument(command, arguments.collections);
-  add_name_option(command, "--by", arguments.by, all_orders(), with_choices("The orders (default: all):", all_orders()))
-      ->allow_extra_args(false);
+  add_name_option(command, "--by", arguments.by, all_orders(),
+                  with_choices("The orders (default: all):", all_orders()));
   add_order_options(command, arguments.index);
   add_bm25_options(command, arguments.index.k1, arguments.index.b, "global scores");
   add_block_size_option(command, arguments.block_size, "Postings per block");

@@ -191,8 +191,7 @@ void add_measure_options(CLI::App& command, EvalArguments& arguments) {
                           "without .K, all of trec_eval's cuts:",
                           all_measures()))
       ->check(measure_validator())
-      ->delimiter(',')
-      ->allow_extra_args(false);
+      ->delimiter(',');
   add_judgement_options(command, arguments.options);
 }
 

@@ -42,8 +42,7 @@ void add_fuse_command(CLI::App& program) {
   add_name_option(command, "--method", arguments.options.method, fusion_methods,
                   with_choices("How results are combined:", fusion_methods));
   add_number_option(command, "--weights", arguments.options.weights, "X",
-                    "Weight of each run, in their order (default: 1 each)", 0.0, 1e9)
-      ->allow_extra_args(false);
+                    "Weight of each run, in their order (default: 1 each)", 0.0, 1e9);
   add_name_option(command, "--normalize", arguments.options.normalization, score_normalizations,
                   with_choices("How combsum and combmnz take the scores of a query in a run (default: min-max):",
                                score_normalizations));

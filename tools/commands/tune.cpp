@@ -41,8 +41,7 @@ void add_values_option(CLI::App& command, const std::string& option, std::vector
       ->type_size(1)
       ->expected(1, CLI::detail::expected_max_vector_size)
       ->check(checked_by(check))
-      ->delimiter(',')
-      ->allow_extra_args(false);
+      ->delimiter(',');
 }
 
 /// The parameters that a table shows: those that were tuned.

@@ -84,6 +84,13 @@ std::string zsh_completion(const CommandText& program);
 /// The command that the command line names, as deep as it does: `quern bench gpu`.
 const CLI::App& named_command(const CLI::App& program);
 
+/// Has options that take lists of values take one word, with commas between the values; else a list would also take the
+/// words that follow, or an argument the second value.
+void take_lists_as_words(CLI::App& program);
+/// Throws a usage error if a word after the value of such an option, which could be another, is read as the name of a
+/// file that doesn't exist.
+void refuse_split_lists(const CLI::App& command);
+
 /// CLI11's message about an option or its value, in the words of this program.
 std::string option_message(const CLI::ParseError& error);
 

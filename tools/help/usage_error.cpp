@@ -2,6 +2,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <map>
 
 #include "quern/core/named.hpp"
 
@@ -65,15 +67,41 @@ std::string unknown_option(const CommandText& program, const CommandText& comman
   for (const CommandText* other : with_all_below(program))
     if (has_option(*other, option)) others.push_back(other->full_name());
   if (!others.empty()) text += fmt::format("; it is an option of {}", fmt::join(others, ", "));
+bool is_list(const CLI::Option& option) { return option.get_delimiter() != '\0'; }
+
+/// How to write a list of values that was written as several words.
+std::string list_remedy(const CLI::Option& list, const std::string& word) {
+  const std::string name = list.get_name();
+  return fmt::format("; separate the values of {0} by commas: {0} {1},{2}", name, list.results().back(), word);
+}
+
+/// Whether a list may have a word as a value; `unchecked`: the answer if it takes any.
+bool may_have(CLI::Option& list, std::string word, bool unchecked) {
+  try {
+    return (*list.get_validator())(word).empty();
+  } catch (const CLI::OptionNotFound&) {
+    return unchecked;
+  }
+}
+
+/// The remedy for a word that may be another value of a list.
+std::string remedy_of_any_list(const CLI::App& command, const std::string& word) {
+  for (CLI::Option* const option : command.parse_order())
+    if (is_list(*option) && may_have(*option, word, false)) return list_remedy(*option, word);
+  return {};
+}
+
   return text;
 }
 
 /// A word that no option or argument takes.
-std::string unexpected(const CommandText& program, const CommandText& command, const std::string& word) {
+std::string unexpected(const CommandText& program, const CLI::App& parsed, const std::string& word) {
+  const CommandText command = describe(parsed);
   if (word.starts_with('-') && word.size() > 1) return unknown_option(program, command, word);
   if (!command.commands.empty()) {
     std::vector<std::string> names;
     for (const CommandText& below : command.commands) names.push_back(below.name());
+  if (const std::string remedy = remedy_of_any_list(parsed, word); !remedy.empty()) return text + remedy;
     return fmt::format("unknown command '{}'{}", word, nearest_or_other_name(names, word));
   }
   const std::string text = fmt::format("unexpected argument '{}'", word);
@@ -127,6 +155,28 @@ std::string option_message(const CLI::ParseError& error) {
 const CLI::App& named_command(const CLI::App& program) {
   const CLI::App* at = &program;
   while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
+void take_lists_as_words(CLI::App& program) {
+  for (CLI::Option* const option : program.get_options({}))
+    if (is_list(*option)) option->allow_extra_args(false);
+  for (CLI::App* const command : program.get_subcommands({})) take_lists_as_words(*command);
+}
+
+void refuse_split_lists(const CLI::App& command) {
+  std::map<const CLI::Option*, std::size_t> words;  // of each option so far
+  CLI::Option* before = nullptr;
+  for (CLI::Option* const option : command.parse_order()) {
+    const std::size_t number = words[option]++;
+    if (option->get_positional() && file_naming(*option) != nullptr && before != nullptr && is_list(*before)) {
+      const std::string& word = option->results()[number];
+      std::error_code unknown;
+      if (!std::filesystem::exists(word, unknown) && word != "-" && may_have(*before, word, true))
+        throw CLI::ValidationError(fmt::format("'{}' is read as {}, and there is no such file{}", word,
+                                               option->get_name(true), list_remedy(*before, word)));
+    }
+    before = option;
+  }
+}
+
   return *at;
 }
 
@@ -139,7 +189,7 @@ std::string usage_message(const CLI::App& program, const CLI::ParseError& error)
   switch (const auto kind = static_cast<CLI::ExitCodes>(error.get_exit_code())) {
     case CLI::ExitCodes::ExtrasError:
     case CLI::ExitCodes::RequiredError:
-      if (!words.empty()) return unexpected(describe(program), describe(command), word_to_name(words));
+      if (!words.empty()) return unexpected(describe(program), command, word_to_name(words));
       return kind == CLI::ExitCodes::RequiredError ? replaced(text, "A subcommand", "a command") : text;
     default:
       return option_message(error);
