@@ -37,8 +37,9 @@ struct TunedPoint {
 /// A part of the queries, measured with the parameters that are best on the others.
 struct TunedFold {
   std::uint64_t queries = 0;
-  TunedPoint point;   ///< its value is that of the fold's queries
-  double others = 0;  ///< the point's value on all other queries
+  TunedPoint point;               ///< its value is that of the fold's queries
+  double others = 0;              ///< the point's value on all other queries
+  std::vector<std::string> qids;  ///< of the fold's topics
 };
 
 struct Tuning {

@@ -74,6 +74,7 @@ class TopicJoin {
     const auto query = topics_.find(qid_);
     if (query != topics_.end()) {
       --joined_.unjudged;
+      topic_.qid = query->first;
       topic_.query = query->second;
     }
     const bool has_results = query != topics_.end() && has_results_(topic_.query);
@@ -93,7 +94,7 @@ class TopicJoin {
     joined_.topics.push_back(std::move(topic_));
   }
 
-  std::map<std::string, QueryView, std::less<>> topics_;
+  std::map<std::string_view, QueryView> topics_;
   const std::function<bool(QueryView)>& has_results_;
   const IndexShards& index_;
   const bool complete_;

@@ -14,6 +14,7 @@ struct TuningTopic {
 
 /// The judgements of a query that counts.
 struct JudgedTopic {
+  std::string_view qid;                 ///< that of the topic; empty if there is none
   QueryView query;                      ///< empty if there is none
   std::vector<std::int32_t> judged;     ///< all relevances, highest first
   std::vector<docid_t> docids;          ///< of the judged documents in the index, ascending

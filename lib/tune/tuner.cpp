@@ -67,7 +67,10 @@ class Tuner {
     const ScoringPoint point =
         choose([fold](const PointTotals& totals) -> const MeasureTotal& { return totals.others[fold]; });
     const PointTotals& totals = totals_of(point);
-    return {totals.folds[fold].queries(), point, value(totals.others[fold]), value(totals.folds[fold])};
+    TunedFold out = {totals.folds[fold].queries(), point, value(totals.others[fold]), value(totals.folds[fold]), {}};
+    for (std::size_t topic = fold; topic < topics_.size(); topic += options_.folds)
+      if (!topics_[topic].qid.empty()) out.qids.push_back(topics_[topic].qid);
+    return out;
   }
 
   /// The best point by the criterion.

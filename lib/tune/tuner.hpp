@@ -29,6 +29,8 @@ struct TunedFold {
   ScoringPoint point;         ///< the best on the others
   double others = 0;          ///< its value there
   double value = 0;           ///< its value on the fold
+  /// Ids of the fold's topics: not of judged queries without one.
+  std::vector<std::string_view> qids;
 };
 
 struct TuningReport {

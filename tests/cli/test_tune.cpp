@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
+#include <map>
 #include <thread>
 
 #include "quern/core/random.hpp"
@@ -202,6 +204,32 @@ TEST_CASE("tune chooses each fold's point on the others", "[cli][tune]") {
   CHECK(tuned["cross_validated"].get<double>() == sum / all);
 }
 
+TEST_CASE("tune answers each fold with its point, as one run", "[cli][tune]") {
+  RandomBits random(67);
+  for (const CommandLine& scoring : {CommandLine{}, CommandLine{"--idf", "robertson"}}) {
+    TuningCase drawn;
+    draw_corpus(random, drawn, {});
+    drawn.scoring = scoring;
+    const std::string validated = drawn.folder->path("validated");
+    const json tuned =
+        drawn.tune({"--k1", "0:2:0.5", "--b", "0,0.5,1", "--folds", "3", "-k", "20", "-o", validated, "--force"});
+    std::map<std::string, std::string> lines;  // by query
+    for (const std::string& line : lines_of(read_file(validated))) lines[line.substr(0, line.find(' '))] += line + "\n";
+    CHECK(lines.size() == tuned["queries"]);
+    std::size_t number = 0;  // of the query in the order of ids, as in the map
+    for (const auto& [qid, results] : lines) {
+      drawn.measured(tuned["folds"][number++ % 3], {"--measures", "map"}, "20");
+      std::string expected;
+      for (const std::string& line : lines_of(read_file(drawn.folder->path("run"))))
+        if (line.starts_with(qid + " ")) expected += line + "\n";
+      CHECK(results == expected);
+    }
+    const json measured =
+        ended_well({"eval", validated, drawn.qrels, "--measures", "map", "--json", "--quiet"}).json()["measures"];
+    CHECK(std::abs(measured["map"].get<double>() - tuned["cross_validated"].get<double>()) < 1e-12);
+  }
+}
+
 TEST_CASE("tune keeps the index's parameters if no other point is better", "[cli][tune]") {
   const TuningCase sample = sample_case();
   const json tuned = sample.tune({"--measure", "num_ret", "--folds", "3"});
@@ -264,7 +292,9 @@ TEST_CASE("tune refuses what it can't do, and says why", "[cli][tune][errors]") 
   says({"--k1", "1,2,1"}, "k1: has the value 1 twice", 1);
   says({"--alpha", "0.5"}, "--alpha needs --scorer bm25+pagerank");
   says({"--mu", "5"}, "--mu");
-  says({"--folds", "5", "-o", "my.run"}, "unknown option -o; quern query writes a run, with the options that quern");
+  says({"--run", "my.run"}, "unknown option --run; quern query writes a run, with the options that quern tune prints");
+  says({"-o", "my.run"}, "--output needs --folds");
+  says({"--folds", "2", "-o", topic_qrels.c_str()}, "--output");
   says({"--start", "mu=5", "--by-coordinates"}, "mu");
   says({"--start", "k1=5"}, "--start needs --by-coordinates");
   says({"--measure", "bert"}, "unknown measure 'bert'");

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <map>
+
 #include "quern/api/internal/index_impl.hpp"
 #include "quern/api/tuning.hpp"
 #include "quern/tune/parameter_grid.hpp"
@@ -18,6 +20,7 @@ struct TuneArguments {
   QueryLayout layout;
   ScoringArguments scoring;  ///< idf and scorer
   api::TuningOptions options;
+  std::string output;  ///< the run of the cross-validation; empty: none
 };
 
 /// A parameter's values, from 0 to `max`: numbers and ranges.
@@ -127,10 +130,52 @@ void print_tuning_json(const TuneArguments& arguments, const api::Tuning& tuning
   print_json(json);
 }
 
+/// Appends the results of topics to a run.
+void append_results(const api::Searcher& searcher, std::span<const api::Topic* const> topics, std::size_t k,
+                    const api::Work& work, TextOutput& run) {
+  std::vector<api::Query> queries;
+  for (const api::Topic* const topic : topics) queries.push_back(topic->query);
+  const api::BatchResults found = searcher.batch(queries, {k, {}}, work);
+  for (std::size_t i = 0; i < topics.size(); ++i) {
+    const std::size_t from = found.offsets[i], size = found.offsets[i + 1] - from;
+    std::string text;
+    api::append_trec_run(text, searcher.index(), topics[i]->qid, std::span(found.docids).subspan(from, size),
+                         std::span(found.scores).subspan(from, size));
+    run.write(text);
+  }
+}
+
+/// Writes a run of the topics in folds, each with the parameters that are best on the others.
+void write_run(const api::Index& index, const std::vector<api::Topic>& topics, const api::TuningOptions& options,
+               const api::Tuning& tuning, const api::Work& work, TextOutput& run) {
+  using Parameters = std::array<double, 3>;
+  std::map<std::string_view, Parameters> chosen;
+  for (const api::TunedFold& fold : tuning.folds)
+    for (const std::string& qid : fold.qids) chosen[qid] = {fold.point.k1, fold.point.b, fold.point.alpha};
+  std::map<Parameters, std::vector<const api::Topic*>> answered;
+  for (const api::Topic& topic : topics)
+    if (const auto found = chosen.find(topic.qid); found != chosen.end()) answered[found->second].push_back(&topic);
+  for (const auto& [parameters, group] : answered) {
+    api::Scoring scoring;
+    scoring.k1 = parameters[0];
+    scoring.b = parameters[1];
+    scoring.idf = options.idf;
+    scoring.scorer = options.scorer;
+    if (options.scorer == api::Scorer::bm25_pagerank) scoring.alpha = parameters[2];
+    const api::Searcher searcher(index, scoring, {}, work);
+    constexpr std::size_t max_together = 1000;  // whose results are in memory
+    for (std::size_t first = 0; first < group.size(); first += max_together)
+      append_results(searcher, std::span(group).subspan(first, std::min(max_together, group.size() - first)), options.k,
+                     work, run);
+  }
+}
+
 void run(const TuneArguments& arguments) {
   if (arguments.topics == "-" && arguments.qrels == "-")
     throw usage_error("topics and judgements can't both be read from standard input");
-  const Resources resources = make_resources(arguments.common);
+  const Resources resources = make_resources(arguments.common, arguments.output);
+  std::optional<TextOutput> run;
+  if (!arguments.output.empty()) run.emplace(arguments.output, arguments.common.force);
   const api::Index index = api::Index::open_shards(arguments.indexes);
   const std::vector<Query> queries = read_query_file(arguments.topics, arguments.layout, arguments.common);
   std::vector<api::Topic> topics;
@@ -139,7 +184,12 @@ void run(const TuneArguments& arguments) {
   api::TuningOptions options = arguments.options;
   options.idf = arguments.scoring.idf == Idf::lucene ? api::Idf::lucene : api::Idf::robertson;
   options.scorer = arguments.scoring.scorer == Scorer::bm25 ? api::Scorer::bm25 : api::Scorer::bm25_pagerank;
-  const api::Tuning tuning = api::tune(index, topics, arguments.qrels, options, make_work(arguments.common, resources));
+  const api::Work work = make_work(arguments.common, resources);
+  const api::Tuning tuning = api::tune(index, topics, arguments.qrels, options, work);
+  if (run) {
+    write_run(index, topics, options, tuning, work, *run);
+    run->finish();
+  }
   arguments.common.json ? print_tuning_json(arguments, tuning) : print_tuning(arguments, tuning);
 }
 
@@ -169,9 +219,14 @@ void add_tune_command(CLI::App& program) {
                         add_number_option(settings, "--alpha", options.start_alpha, "X", "the weight of PageRank", 0.0,
                                           1.0);
                       });
-  add_number_option(command, "--folds", arguments.options.folds, "N",
-                    "Cross-validation: choose parameters for each of N parts of the topics on the others", 2,
-                    std::uint64_t{1} << 32);
+  CLI::Option* const folds = add_number_option(
+      command, "--folds", arguments.options.folds, "N",
+      "Cross-validation: choose parameters for each of N parts of the topics on the others", 2, std::uint64_t{1} << 32);
+  add_output_option(command, "-o,--output", arguments.output, "FILE",
+                    "With --folds: also write a run of the judged topics, each answered with the parameters that were "
+                    "chosen without it")
+      ->needs(folds);
+  command.add_flag("--force", arguments.common.force, "Overwrite an existing run");
   add_option(command, "--measure", arguments.options.measure, "NAME",
              "The measure to raise, one of those of quern eval --measures, such as nDCG@10")
       ->check(measure_validator())
@@ -195,6 +250,8 @@ void add_tune_command(CLI::App& program) {
        {"quern tune my.quern -q topics.txt --qrels my.qrels --k1 0.4:2.0:0.1 --b 0.2,0.4,0.75 --measure nDCG@10"},
        {"quern tune my.quern -q topics.txt --qrels my.qrels --folds 5",
         "What the best parameters gain on topics that they were not chosen on"},
+       {"quern tune my.quern -q topics.txt --qrels my.qrels --folds 5 -o tuned.run",
+        "The same, with a run to compare with others by quern eval --compare"},
        {"quern tune my.quern -q topics.txt --qrels my.qrels --k1 0.1:4.0:0.1 --b 0:1:0.05 --by-coordinates"},
        {"quern tune my.quern -q topics.txt --qrels my.qrels --json > tune.json && scripts/plot tune.json -o plots",
         "With a heat map"}});

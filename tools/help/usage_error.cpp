@@ -18,7 +18,6 @@ struct Reason {
 };
 constexpr const char* analyzer_of_index = "queries use the index's analyzer";
 constexpr const char* terms_of_parse = "the collection's terms are those of quern parse";
-constexpr const char* run_of_query = "quern query writes a run, with the options that quern tune prints";
 constexpr Reason reasons[] = {{"query", "--language", analyzer_of_index},
                               {"query", "--stemmer", analyzer_of_index},
                               {"query", "--stopwords", analyzer_of_index},
@@ -28,9 +27,7 @@ constexpr Reason reasons[] = {{"query", "--language", analyzer_of_index},
                               {"build", "--language", terms_of_parse},
                               {"build", "--stemmer", terms_of_parse},
                               {"build", "--stopwords", terms_of_parse},
-                              {"tune", "-o", run_of_query},
-                              {"tune", "--output", run_of_query},
-                              {"tune", "--run", run_of_query}};
+                              {"tune", "--run", "quern query writes a run, with the options that quern tune prints"}};
 
 /// What users of other programs may call a command or an option.
 constexpr std::pair<const char*, const char*> other_names[] = {
@@ -67,6 +64,9 @@ std::string unknown_option(const CommandText& program, const CommandText& comman
   for (const CommandText* other : with_all_below(program))
     if (has_option(*other, option)) others.push_back(other->full_name());
   if (!others.empty()) text += fmt::format("; it is an option of {}", fmt::join(others, ", "));
+  return text;
+}
+
 bool is_list(const CLI::Option& option) { return option.get_delimiter() != '\0'; }
 
 /// How to write a list of values that was written as several words.
@@ -91,9 +91,6 @@ std::string remedy_of_any_list(const CLI::App& command, const std::string& word)
   return {};
 }
 
-  return text;
-}
-
 /// A word that no option or argument takes.
 std::string unexpected(const CommandText& program, const CLI::App& parsed, const std::string& word) {
   const CommandText command = describe(parsed);
@@ -101,10 +98,10 @@ std::string unexpected(const CommandText& program, const CLI::App& parsed, const
   if (!command.commands.empty()) {
     std::vector<std::string> names;
     for (const CommandText& below : command.commands) names.push_back(below.name());
-  if (const std::string remedy = remedy_of_any_list(parsed, word); !remedy.empty()) return text + remedy;
     return fmt::format("unknown command '{}'{}", word, nearest_or_other_name(names, word));
   }
   const std::string text = fmt::format("unexpected argument '{}'", word);
+  if (const std::string remedy = remedy_of_any_list(parsed, word); !remedy.empty()) return text + remedy;
   return has_option(command, "--query") ? text + "; name the query with --query" : text;
 }
 
@@ -155,6 +152,9 @@ std::string option_message(const CLI::ParseError& error) {
 const CLI::App& named_command(const CLI::App& program) {
   const CLI::App* at = &program;
   while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
+  return *at;
+}
+
 void take_lists_as_words(CLI::App& program) {
   for (CLI::Option* const option : program.get_options({}))
     if (is_list(*option)) option->allow_extra_args(false);
@@ -175,9 +175,6 @@ void refuse_split_lists(const CLI::App& command) {
     }
     before = option;
   }
-}
-
-  return *at;
 }
 
 std::string usage_message(const CLI::App& program, const CLI::ParseError& error) {

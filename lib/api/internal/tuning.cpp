@@ -84,7 +84,8 @@ Tuning report_of(const TuningReport& found, const quern::TuningOptions& options,
   out.best = point_of(found.best);
   out.start = point_of(found.start);
   for (const quern::TunedFold& fold : found.folds)
-    out.folds.push_back({fold.queries, point_of({fold.point, fold.value}), fold.others});
+    out.folds.push_back(
+        {fold.queries, point_of({fold.point, fold.value}), fold.others, {fold.qids.begin(), fold.qids.end()}});
   if (options.folds > 0) out.cross_validated = found.cross_validated;
   out.queries = found.queries;
   return out;
