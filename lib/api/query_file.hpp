@@ -19,7 +19,8 @@ struct FileQuery {
 
 /// The queries of a file, plain or compressed, "-" for standard input, in its order; ids may be repeated. Throws Error:
 /// invalid_argument for an unknown format, a file whose format can't be decided and one without queries, corrupt_file
-/// for one that contradicts its format, io.
-QUERN_API std::vector<FileQuery> read_queries(const std::string& path, const QueryFileOptions& options = {});
+/// for one that contradicts its format, io, cancelled: `work` only stops, also while it waits for a pipe.
+QUERN_API std::vector<FileQuery> read_queries(const std::string& path, const QueryFileOptions& options = {},
+                                              const Work& work = {});
 
 }  // namespace quern::api

@@ -87,9 +87,9 @@ void ReadLimits::add(ByteView bytes, const std::string& name) {
 }
 
 std::string read_whole(const std::string& path, ReadLimits limits,
-                       const std::function<void(std::string_view)>& check_head) {
+                       const std::function<void(std::string_view)>& check_head, const ReadInterrupt* interrupt) {
   constexpr std::size_t step = 64 << 10;
-  const std::unique_ptr<ByteSource> source = ByteSource::open(path);
+  const std::unique_ptr<ByteSource> source = ByteSource::open(path, interrupt);
   std::string text;
   for (;;) {
     const std::size_t before = text.size();

@@ -108,9 +108,11 @@ class ReadLimits {
 };
 
 /// The content of a small file, decompressed if necessary; "-" for standard input. check_head() gets its first 64 KiB,
-/// or all of a shorter file, before the rest is read. Throws like ReadLimits::add(), ByteSource and check_head().
+/// or all of a shorter file, before the rest is read. Stopping `interrupt` ends the content. Throws like
+/// ReadLimits::add(), ByteSource and check_head().
 std::string read_whole(const std::string& path, ReadLimits limits,
-                       const std::function<void(std::string_view)>& check_head = {});
+                       const std::function<void(std::string_view)>& check_head = {},
+                       const ReadInterrupt* interrupt = nullptr);
 
 /// Passes a source's bytes on and computes their XXH3-64, which identifies a file by its content.
 class HashingSource : public ByteSource {

@@ -4,13 +4,15 @@ import gzip
 import lzma
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
 import quern
-from conftest import SAMPLE, SOURCE
+from conftest import SAMPLE, SOURCE, run_script
 
 TWO = [("7", "water mills"), ("12", "flour & bran")]
 PACKERS = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
@@ -64,6 +66,25 @@ def test_standard_input_is_read():
     done = subprocess.run([sys.executable, "-c", code], input=b"7\tmill\n", capture_output=True,
                           env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, check=True)
     assert done.stdout == b"[('7', 'mill')]\n"
+
+
+def test_ctrl_c_ends_the_reading_of_standard_input():
+    running = run_script(
+        """
+        import quern
+        print("begun", flush=True)
+        try:
+            quern.read_queries("-")
+        except KeyboardInterrupt:
+            print("interrupted")
+        """,
+        stdin=subprocess.PIPE,
+    )
+    assert running.stdout.readline() == "begun\n"
+    time.sleep(0.5)
+    running.send_signal(signal.SIGINT)
+    assert running.wait(timeout=60) == 0
+    assert running.stdout.read() == "interrupted\n"
 
 
 def test_wrong_files_and_options_are_refused(tmp_path):

@@ -19,8 +19,8 @@ def read_queries(
     "colon", "lines", and "vector", whose queries are dicts {term: weight} instead of texts.
     id_field, text_field: the names of keys or tags, such as text_field="desc" or ["title", "desc"], whose texts together
     are the query; none: the format's own.
-    Ids may be repeated, as in logs; else dict(read_queries(path)) finds a query by its id. Raises InvalidArgument,
-    CorruptFile, FileError, and UnicodeDecodeError for an id that isn't UTF-8.
+    Ids may be repeated, as in logs; else dict(read_queries(path)) finds a query by its id. Ctrl-C stops it. Raises
+    InvalidArgument, CorruptFile, FileError, and UnicodeDecodeError for an id that isn't UTF-8.
     """
     fields = [text_field] if isinstance(text_field, str) else list(text_field)
     return called(_quern.read_queries, os.fspath(path), queries_format, id_field, fields)

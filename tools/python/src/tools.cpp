@@ -72,11 +72,10 @@ nb::dict compare(const std::vector<RunArgument>& runs, const std::string& qrels,
 /// Pairs of an id and a str, or a dict of terms and weights.
 nb::list read_queries(const std::string& path, const std::string& queries_format, const std::string& id_field,
                       const std::vector<std::string>& text_fields) {
-  std::vector<api::FileQuery> queries;
-  {
-    const nb::gil_scoped_release without_gil;
-    queries = api::read_queries(path, {queries_format, id_field, text_fields});
-  }
+  InterruptibleWork work({});
+  const std::vector<api::FileQuery> queries = work.finish([&] {
+    return api::read_queries(path, {queries_format, id_field, text_fields}, work.work());
+  });
   nb::list out;
   for (const api::FileQuery& query : queries) {
     nb::dict vector;
