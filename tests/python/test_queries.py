@@ -103,6 +103,9 @@ def test_wrong_files_and_options_are_refused(tmp_path):
         quern.read_queries(lines, "tsv")
     with pytest.raises(TypeError, match="queries_format must be str, not 3"):
         quern.read_queries(lines, 3)
+    for wrong in (3, ["title", 3]):
+        with pytest.raises(TypeError, match="^text_field must be a sequence of names, not "):
+            quern.read_queries(lines, text_field=wrong)
     lines.write_bytes(b"\xff\tmill\n")
     with pytest.raises(UnicodeDecodeError):
         quern.read_queries(lines, "tsv")

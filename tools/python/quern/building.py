@@ -10,6 +10,7 @@ from typing import Any
 from . import _quern
 from .errors import called, set_members
 from .index import _progress
+from .names import name_list
 from .sizes import size_bytes
 from .types import Path, Progress, Size
 
@@ -145,7 +146,7 @@ def index(
         "links": os.fspath(links),
         "alpha": alpha,
         "pagerank_scale": pagerank_scale,
-        "keep_fields": _names(keep_fields, "keep_fields"),
+        "keep_fields": name_list("keep_fields", keep_fields),
         "store_text": store_text,
         "forward": forward,
         "allow_empty": allow_empty,
@@ -176,11 +177,11 @@ def index(
         "format": format,
         "files_from": os.fspath(files_from),
         "files_root": os.fspath(files_root),
-        "include": _names(include, "include"),
-        "exclude": _names(exclude, "exclude"),
+        "include": name_list("include", include),
+        "exclude": name_list("exclude", exclude),
         "max_document": size_bytes("max_document", max_document),
         "skip_bad": skip_bad,
-        "languages": _names(languages, "languages"),
+        "languages": name_list("languages", languages),
         "drop_copies": drop_copies,
     }
     set_members(reading, files)
@@ -192,13 +193,6 @@ def _stopwords(stopwords):
     if isinstance(stopwords, (str, os.PathLike)):
         return os.fspath(stopwords)
     return "words:" + ",".join(stopwords)
-
-
-def _names(names, option):
-    """A list of names. Refuses a single str, whose letters would be taken as names."""
-    if isinstance(names, str):
-        raise TypeError(f"{option} must be a sequence of names, not {names!r}")
-    return list(names)
 
 
 def _refuses(duplicates):

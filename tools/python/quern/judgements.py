@@ -23,11 +23,6 @@ def judgements_file(qrels):
         yield file.name
 
 
-def names_of(measures):
-    """A list of the names of measures; a str is one."""
-    return [measures] if isinstance(measures, str) else list(measures)
-
-
 def _whole(grade):
     """A grade as an integer; 1.0 is one, too, since pandas makes floats of columns with missing values."""
     if grade != int(grade):

@@ -6,6 +6,7 @@ from typing import Any
 
 from . import _quern
 from .errors import called
+from .names import names_of
 from .types import Path
 
 
@@ -22,8 +23,7 @@ def read_queries(
     Ids may be repeated, as in logs; else dict(read_queries(path)) finds a query by its id. Ctrl-C stops it. Raises
     InvalidArgument, CorruptFile, FileError, and UnicodeDecodeError for an id that isn't UTF-8.
     """
-    fields = [text_field] if isinstance(text_field, str) else list(text_field)
-    return called(_quern.read_queries, os.fspath(path), queries_format, id_field, fields)
+    return called(_quern.read_queries, os.fspath(path), queries_format, id_field, names_of("text_field", text_field))
 
 
 def texts_of(queries):

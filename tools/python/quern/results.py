@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy
 
 from . import _quern
-from .judgements import judgements_file, names_of
+from .judgements import judgements_file
+from .names import names_of
 
 if TYPE_CHECKING:
     import pandas
@@ -128,7 +129,7 @@ class Results:
         Returns {measure: value} over all queries.
         """
         with judgements_file(qrels) as path:
-            return _quern.evaluate(("", self.to_trec()), path, names_of(measures))["all"]
+            return _quern.evaluate(("", self.to_trec()), path, names_of("measures", measures))["all"]
 
     def __len__(self) -> int:
         """The number of results of all queries."""

@@ -10,7 +10,8 @@ import numpy
 from . import _quern
 from .errors import called, error
 from .index import Index, _numbers, _progress
-from .judgements import judgements_file, names_of
+from .judgements import judgements_file
+from .names import names_of
 from .queries import texts_of
 from .results import Results
 from .runs import Run, run_argument, run_arguments, run_files, scores_of
@@ -164,7 +165,7 @@ def compare(
     holm_randomization_p.
     """
     with judgements_file(qrels) as path:
-        return called(_quern.compare, run_arguments(runs), path, names_of(measures), complete, samples, seed)
+        return called(_quern.compare, run_arguments(runs), path, names_of("measures", measures), complete, samples, seed)
 
 
 def evaluate(run: Run, qrels: Any, measures: str | Iterable[str] = ()) -> dict[str, Any]:
@@ -178,4 +179,4 @@ def evaluate(run: Run, qrels: Any, measures: str | Iterable[str] = ()) -> dict[s
     Returns {"all": {measure: value}, "by_query": {qid: {measure: value}}}.
     """
     with judgements_file(qrels) as path:
-        return _quern.evaluate(run_argument(run), path, names_of(measures))
+        return _quern.evaluate(run_argument(run), path, names_of("measures", measures))
