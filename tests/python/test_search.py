@@ -364,6 +364,13 @@ def test_wrong_numbers_are_named(sample, sample_path, tmp_path):
         sample.filter([-1])
     with pytest.raises(TypeError, match="term must be str, not 7"):
         sample.df(7)
+    for call, name in ((sample.analyze, "text"), (sample.find, "docno")):
+        with pytest.raises(TypeError, match=f"^{name} must be str, not 7"):
+            call(7)
+    with pytest.raises(UnicodeEncodeError):
+        sample.df("\ud800")
+    with pytest.raises(TypeError, match="^docids must be a sequence of int, not 3"):
+        sample.snippets("mill", 3)
     with pytest.raises(TypeError, match="k must be int, not None"):
         sample.search("mill", None)
     assert not (tmp_path / "ix").exists() and not (tmp_path / "plan").exists()

@@ -1,6 +1,5 @@
 """The exceptions of the package. All derive from `Error`, and from the builtin exceptions that Python programs expect."""
 
-import functools
 import numbers
 import re
 from collections.abc import Iterable
@@ -76,19 +75,6 @@ def called(native, *arguments, **options):
         raise wrong_argument(raised, arguments, options) from raised.__cause__
 
 
-def method_called(native):
-    """A method of a class of the native module, which raises as called() does."""
-
-    @functools.wraps(native)
-    def method(self, *arguments, **options):
-        try:
-            return native(self, *arguments, **options)
-        except TypeError as raised:
-            raise wrong_argument(raised, arguments, options) from raised.__cause__
-
-    return method
-
-
 def set_members(members, values, prefix=""):
     """Sets members of an object of the native module; raises as called() does, with names without `prefix`."""
     for name, value in values.items():
@@ -118,6 +104,13 @@ def wrong_argument(raised, arguments, options):
     return _wrong_among(kinds, given) or raised
 
 
+def wrong_value(name, kind, value):
+    """The error for the argument of a parameter, called by the native module; `kind`: its type in Python."""
+    if kind == "str" and isinstance(value, str):
+        value.encode()  # raises UnicodeEncodeError
+    return _wrong_among({name: kind}, {name: value}) or TypeError(f"{name} must be {kind}, not {value!r:.80}")
+
+
 def _wrong_among(kinds, given, shown=None):
     """The error for the wrong one of some arguments; None if there is none. `shown`: the name that it gives the argument.
 
@@ -136,7 +129,9 @@ _TYPES = {"int": numbers.Integral, "float": numbers.Real, "str": str, "bool": bo
 
 def _wrong_value(name, kind, value):
     """The error for an argument that does not have the kind of its parameter; None if it has."""
-    if kind == _SEQUENCE and isinstance(value, Iterable):
+    if kind == _SEQUENCE:
+        if not isinstance(value, Iterable):
+            return TypeError(f"{name} must be a sequence of int, not {value!r:.80}")
         return next(filter(None, (_wrong_value(name, "int", one) for one in value)), None)
     kind, *rest = kind.split(" ")
     if value is None and rest:

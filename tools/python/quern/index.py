@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any, Self
 
 from . import _quern
-from .errors import InvalidArgument, called, method_called, set_members, wrong_argument
+from .errors import InvalidArgument, called, set_members, wrong_argument
 from .judgements import judgements_file
 from .queries import texts_of
 from .results import Results
@@ -329,11 +329,6 @@ class Index(_quern.Index):
 
     def __repr__(self):
         return f"<quern.Index {self.path!r}: {len(self)} documents>"
-
-
-for _name, _native in vars(_quern.Index).items():
-    if callable(_native) and not _name.startswith("_"):
-        setattr(Index, _name, method_called(_native))
 
 
 def _numbers(name, values):

@@ -154,6 +154,12 @@ std::string_view text_of(nb::handle object, const char* what) {
   return {bytes, static_cast<std::size_t>(size)};
 }
 
+void raise_wrong_value(const char* name, const char* kind, nb::handle value) {
+  const nb::object made = nb::module_::import_("quern.errors").attr("wrong_value")(name, kind, value);
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.ptr())), made.ptr());
+  throw nb::python_error();
+}
+
 nb::object decoded(std::string_view bytes, const char* errors) {
   PyObject* const text = PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), errors);
   if (text == nullptr) throw nb::python_error();

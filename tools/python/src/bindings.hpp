@@ -144,6 +144,26 @@ class QueryList {
   std::vector<api::Query> queries_;
 };
 
+// Arguments of methods that are called often: they name their parameter in errors, as errors.called() does for
+// functions.
+
+/// A text as a template argument.
+template <std::size_t size>
+struct Name {
+  consteval Name(const char (&given)[size]) { std::copy_n(given, size, text); }
+  char text[size] = {};
+};
+
+/// An argument of the parameter `name`.
+template <class Value, Name name>
+struct Named {
+  operator const Value&() const { return value; }
+  Value value;
+};
+
+/// Raises the exception of quern.errors.wrong_value().
+[[noreturn]] void raise_wrong_value(const char* name, const char* kind, nanobind::handle value);
+
 // Work.
 
 /// A caller's threads, memory and callbacks.
@@ -250,3 +270,35 @@ class DirectWork {
 void set_callbacks(api::Work& work, const WorkArguments& arguments, const std::shared_ptr<CallerFailure>& failure);
 
 }  // namespace quern::python
+
+/// Takes any object, so that a wrong one is refused by name when the function is called.
+template <class Value, quern::python::Name name>
+struct nanobind::detail::type_caster<quern::python::Named<Value, name>> {
+  using Argument = quern::python::Named<Value, name>;
+  template <class T>
+  using Cast = Argument;
+  template <class T>
+  static constexpr bool can_cast() {
+    return true;
+  }
+  static constexpr auto Name = make_caster<Value>::Name;
+
+  bool from_python(handle object, auto flags, cleanup_list* cleanup) noexcept {
+    object_ = object;
+    is_right_ = caster_.from_python(object, flags, cleanup);
+    return true;
+  }
+  explicit operator Argument() {
+    if (!is_right_) quern::python::raise_wrong_value(name.text, kind, object_);
+    return {caster_.operator cast_t<Value>()};
+  }
+
+ private:
+  static constexpr const char* kind = std::is_integral_v<Value>                 ? "int"
+                                      : std::is_same_v<Value, std::string_view> ? "str"
+                                                                                : "collections.abc.Sequence[int]";
+
+  make_caster<Value> caster_;
+  handle object_;
+  bool is_right_ = false;
+};

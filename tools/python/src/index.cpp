@@ -8,6 +8,10 @@ using namespace nb::literals;
 namespace quern::python {
 namespace {
 
+using Docid = Named<std::uint32_t, "docid">;
+using Docids = Named<std::vector<std::uint32_t>, "docids">;
+using Term = Named<std::string_view, "term">;
+
 nb::dict statistics_of(const api::Index& index) {
   using S = api::IndexStatistics;
   return to_dict(index.statistics(), Field{"documents", &S::documents}, Field{"empty_documents", &S::empty_documents},
@@ -21,7 +25,7 @@ nb::dict statistics_of(const api::Index& index) {
                  Field{"has_forward", &S::has_forward}, Field{"has_texts", &S::has_texts});
 }
 
-nb::tuple postings_of(const api::Index& index, std::string_view term) {
+nb::tuple postings_of(const api::Index& index, Term term) {
   api::PostingArrays lists;
   {
     const nb::gil_scoped_release without_gil;
@@ -40,22 +44,22 @@ nb::list terms_of(const api::Index& index) {
   return terms;
 }
 
-nb::dict document_of(const api::Index& index, std::uint32_t docid) {
+nb::dict document_of(const api::Index& index, Docid docid) {
   using D = api::DocumentInfo;
   return to_dict(index.document(docid), Field{"docno", &D::docno}, Field{"url", &D::url}, Field{"title", &D::title},
                  Field{"length", &D::length});
 }
 
-std::vector<std::string> snippets_of(const api::Index& index, std::string_view query,
-                                     const std::vector<std::uint32_t>& docids) {
+std::vector<std::string> snippets_of(const api::Index& index, Named<std::string_view, "query"> query,
+                                     const Docids& docids) {
   const nb::gil_scoped_release without_gil;
-  return api::snippets(index, query, docids);
+  return api::snippets(index, query, docids.value);
 }
 
-std::vector<api::StoredValue> kept_values_of(const api::Index& index, std::string_view field,
-                                             const std::vector<std::uint32_t>& docids) {
+std::vector<api::StoredValue> kept_values_of(const api::Index& index, Named<std::string_view, "field"> field,
+                                             const Docids& docids) {
   const nb::gil_scoped_release without_gil;
-  return api::kept_values(index, field, docids);
+  return api::kept_values(index, field, docids.value);
 }
 
 }  // namespace
@@ -75,14 +79,14 @@ void bind_index(nb::module_& module) {
       .def("manifest", &api::Index::manifest, "The index's own description, as JSON.")
       .def(
           "df",
-          [](const api::Index& self, std::string_view term) {
+          [](const api::Index& self, Term term) {
             const auto found = self.term(term);
             return found ? found->df : 0;
           },
           "term"_a, "Number of documents with a term in analyzed form; 0 if there are none.")
       .def(
           "cf",
-          [](const api::Index& self, std::string_view term) {
+          [](const api::Index& self, Term term) {
             const auto found = self.term(term);
             return found ? found->cf : 0;
           },
@@ -91,13 +95,20 @@ void bind_index(nb::module_& module) {
            "A term's posting list: arrays of ascending docIDs and of frequencies, both uint32; empty if the term is "
            "unknown.")
       .def("terms", &terms_of, "All terms in the order of their bytes: tuples of str, df and cf.")
-      .def("analyze", &api::Index::analyze, "text"_a, "The terms of a text, as for queries.")
-      .def("docno", &api::Index::docno, "docid"_a, "The name of a document.")
-      .def("length", &api::Index::length, "docid"_a, "The number of a document's tokens.")
+      .def(
+          "analyze", [](const api::Index& self, Named<std::string_view, "text"> text) { return self.analyze(text); },
+          "text"_a, "The terms of a text, as for queries.")
+      .def(
+          "docno", [](const api::Index& self, Docid docid) { return self.docno(docid); }, "docid"_a,
+          "The name of a document.")
+      .def(
+          "length", [](const api::Index& self, Docid docid) { return self.length(docid); }, "docid"_a,
+          "The number of a document's tokens.")
       .def("document", &document_of, "docid"_a, "docno, url, title and length of a document: a dict.")
-      .def("text", &api::Index::text, "docid"_a,
-           "The text of a document, if the index was built with store_text: a line for the title, which may be empty, "
-           "and one for each phrase of the body.")
+      .def(
+          "text", [](const api::Index& self, Docid docid) { return self.text(docid); }, "docid"_a,
+          "The text of a document, if the index was built with store_text: a line for the title, which may be empty, "
+          "and one for each phrase of the body.")
       .def("snippets", &snippets_of, "query"_a, "docids"_a,
            "For each document the passage of its stored text that best shows why the query matches, as quern query "
            "shows it: a list of str. Needs store_text.")
@@ -105,7 +116,9 @@ void bind_index(nb::module_& module) {
       .def("kept_values", &kept_values_of, "field"_a, "docids"_a,
            "For each document its value of a kept field: a list of str, float and bool; None for a document without "
            "one.")
-      .def("find", &api::Index::find, "docno"_a, "The docID of a docno; None if there is none.")
+      .def(
+          "find", [](const api::Index& self, Named<std::string_view, "docno"> docno) { return self.find(docno); },
+          "docno"_a, "The docID of a docno; None if there is none.")
       .def(
           "check",
           [](const api::Index& self, const nb::object& progress, unsigned threads, std::uint64_t memory) {
