@@ -1,7 +1,6 @@
 #include "quern/formats/corpus/json_record_finder.hpp"
 
 #include "quern/text/text_block.hpp"
-#include "quern/text/utf8.hpp"
 
 namespace quern {
 namespace {

@@ -3,9 +3,9 @@
 #include <bit>
 #include <cstring>
 
+#include "quern/core/bytes.hpp"
 #include "quern/text/html_scanner.hpp"
 #include "quern/text/sgml_tag.hpp"
-#include "quern/text/utf8.hpp"
 
 #if defined(__AVX2__)
 #include <immintrin.h>
