@@ -58,13 +58,15 @@ class HostBatch {
     view.entries_of = batch.entries_of.lists.empty() ? nullptr : batch.entries_of.lists.data();
     view.blocks = batch.entries_of.blocks;
     view.reads_max = with_max;
+    view.is_cached = with_max;  // both kinds of search
     for (const gpu::BatchQuery& query : batch.queries) thresholds_.push_back(gpu::ThresholdKey{query.min_units} << 32);
     view.thresholds = thresholds_.data();
     steps_.assign(queries * gpu::threshold_steps, 0);
     view.steps = steps_.data();
     max_docid_.assign(queries, 0);
     view.max_docid = max_docid_.data();
-    view.max_candidates = static_cast<std::uint32_t>(gpu::max_candidates(k));
+    view.max_candidates = static_cast<std::uint32_t>(gpu::max_candidates(k, queries));
+    view.sorted_candidates = static_cast<std::uint32_t>(gpu::sorted_candidates(k));
     candidates_.assign(queries * view.max_candidates, ~gpu::Candidate{5});
     view.candidates = candidates_.data();
     num_candidates_.assign(queries + 1, 0);

@@ -51,6 +51,7 @@ void check_way(const QueryEngine& engine, const Queries& queries, const Way& way
   host.use(entries);
   if (way.item_documents > 0) host.cut_items(batch, way.item_documents);
   host.view.max_candidates = room.own;
+  host.view.sorted_candidates = std::min(host.view.sorted_candidates, room.own);
   host.view.max_spare = room.spare;
   run_way(index, host, way);
   REQUIRE(index.damaged() == 0);

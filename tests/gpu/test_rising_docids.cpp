@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 #include <vector>
 
 #include "quern/core/random.hpp"
@@ -52,6 +53,30 @@ TEST_CASE("a search with several reads at a time finds each value's place", "[gp
     const auto count = static_cast<std::uint32_t>(docids.size());
     for (std::uint32_t docid = 0; docid <= 2 * size + 3; ++docid)
       REQUIRE(lower_bound_by_eighths(docids.data(), count, docid) == expected_place(docids, docid));
+  }
+}
+
+TEST_CASE("a search from a guess finds each value's place, however the values are spread", "[gpu_search][property]") {
+  RandomBits random(5);
+  for (int trial = 0; trial < 300; ++trial) {
+    const std::uint64_t size = random.below(random.below(2) == 0 ? 30 : 3000);
+    // Evenly over all numbers, or in a few places of that width.
+    const std::uint64_t width = std::uint64_t{1} << (12 + random.below(21)), places = 1 + random.below(4);
+    std::vector<std::uint64_t> first(places);
+    for (std::uint64_t& place : first) place = random.below((std::uint64_t{1} << 32) - width + 1);
+    std::set<std::uint32_t> drawn;
+    for (std::uint64_t i = 0; i < size; ++i)
+      drawn.insert(static_cast<std::uint32_t>(first[random.below(places)] + random.below(width)));
+    const Docids values(drawn.begin(), drawn.end());
+    const auto count = static_cast<std::uint32_t>(values.size());
+    const auto check = [&](std::uint32_t value) {
+      REQUIRE(lower_bound_by_guess(values.data(), count, value) == expected_place(values, value));
+    };
+    for (const std::uint32_t value : values)
+      for (const std::uint32_t near : {value - 1, value, value + 1}) check(near);
+    for (int i = 0; i < 100; ++i) check(static_cast<std::uint32_t>(random.next()));
+    check(0);
+    check(0xffffffffu);
   }
 }
 

@@ -39,6 +39,38 @@ constexpr std::uint32_t lower_bound_by_eighths(const std::uint32_t* values, std:
   return begin;
 }
 
+/// lower_bound() in [0, count) of values spread over all 32-bit numbers. Reads eight neighbours where the value would
+/// be if they were spread evenly, and at most twice more at the distance that it is off; far off, it searches by
+/// eighths. Takes fewer reads from memory than that, most of them neighbours.
+constexpr std::uint32_t lower_bound_by_guess(const std::uint32_t* values, std::uint32_t count, std::uint32_t value) {
+  constexpr std::uint32_t at_once = 8, near = 64;
+  constexpr unsigned max_guesses = 3;
+  // The number of values that a distance spans on average.
+  const auto span_of = [count](std::uint32_t distance) {
+    return static_cast<std::uint32_t>(std::uint64_t{distance} * count >> 32);
+  };
+  std::uint32_t begin = 0, end = count, guess = span_of(value);
+  for (unsigned guesses = 0; guesses < max_guesses && end - begin > at_once; ++guesses) {
+    std::uint32_t first = guess > begin + at_once / 2 ? guess - at_once / 2 : begin;
+    if (first > end - at_once) first = end - at_once;
+    std::uint32_t below = 0;
+    for (std::uint32_t i = 0; i < at_once; ++i) below += values[first + i] < value ? 1 : 0;
+    if (below > 0 && below < at_once) return first + below;
+    std::uint32_t off = 0;
+    if (below == 0) {
+      end = first;
+      off = span_of(values[first] - value);
+      guess = off < first ? first - off : 0;
+    } else {
+      begin = first + at_once;
+      off = span_of(value - values[begin - 1]);
+      guess = begin + off;
+    }
+    if (off > near) break;
+  }
+  return begin + lower_bound_by_eighths(values + begin, end - begin, value);
+}
+
 /// The first row from `from` on whose docID is not below `target`, or `rows`. Fast if the row is near.
 constexpr std::uint32_t next_row(const std::uint32_t* last, std::uint32_t from, std::uint32_t rows,
                                  std::uint32_t target) {

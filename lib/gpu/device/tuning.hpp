@@ -19,6 +19,11 @@ inline constexpr std::uint32_t range_candidates = 256;
 inline constexpr std::uint32_t uncounted_candidates = 16;
 /// Spare candidates of a batch, and per query, for queries with more candidates than their own array holds.
 inline constexpr std::size_t spare_candidates = 16384, spare_candidates_per_query = 64;
+/// Candidates of a batch for which memory is reserved, if they fit, 8 bytes each, unless its queries need more.
+inline constexpr std::size_t candidates_per_batch = std::size_t{1} << 26;
+/// Entries of a batch's lists up to which a GPU's cache is taken to hold them. Searches then do with fewer steps, each
+/// of more reads.
+inline constexpr std::uint64_t cached_entries = std::uint64_t{1} << 24;
 /// The cost of looking up a document in a list, relative to adding an entry.
 inline constexpr std::uint32_t lookup_cost = 2;
 /// The fixed cost of answering a query by sums in a range, relative to adding an entry.

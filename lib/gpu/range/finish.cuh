@@ -65,7 +65,9 @@ class ExactScores {
   __device__ Posting posting_of(const BatchTerm& term, std::uint32_t docid) const {
     const RangeEntries entries = entries_in_range(batch_, term, docid / range_documents - batch_.first_range);
     const std::uint32_t document = docid % range_documents;
-    const std::uint32_t place = lower_bound_by_eighths(entries.data, entries.count, entry_of(document, 0));
+    const std::uint32_t least = entry_of(document, 0);
+    const std::uint32_t place = batch_.is_cached ? lower_bound_by_eighths(entries.data, entries.count, least)
+                                                 : lower_bound_by_guess(entries.data, entries.count, least);
     if (place == entries.count) return {};
     const std::uint32_t entry = entries.data[place], value = entry & 0xffff;
     if (document_of(entry) != document) return {};
@@ -194,7 +196,7 @@ class QueryFinish {
     const std::uint32_t found = batch_.num_candidates[number], own = min(found, batch_.max_candidates);
     // Number of sorted keys; there is room for at_once more.
     std::uint32_t kept = 0;
-    const std::uint32_t at_once = batch_.max_candidates - batch_.k;
+    const std::uint32_t at_once = batch_.sorted_candidates - batch_.k;
     const Candidate* candidates = batch_.candidates + std::uint64_t{number} * batch_.max_candidates;
     for (std::uint32_t first = 0; first < own; first += at_once)
       kept = merge(query, scored, kept, [&] {

@@ -193,7 +193,9 @@ class RangeRun final : public StrategyRun {
     view_.range_static_score = device_.range_static_score.data();
     view_.range_upper_bounds = device_.range_upper_bounds.data();
     view_.reads_max = work.pruning == Pruning::blocks;
+    view_.is_cached = batch.entries <= cached_entries;
     view_.max_candidates = candidates_for(batch.queries.size(), work.k);
+    view_.sorted_candidates = std::min(view_.max_candidates, static_cast<std::uint32_t>(sorted_candidates(work.k)));
     view_.candidates = candidates_.reserve(batch.queries.size() * view_.max_candidates);
     view_.max_spare = static_cast<std::uint32_t>(max_spare(batch.queries.size()));
     view_.spare = spare_.reserve(view_.max_spare);
@@ -202,7 +204,7 @@ class RangeRun final : public StrategyRun {
   /// Candidates per query: at most half of the memory that is left.
   std::uint32_t candidates_for(std::size_t queries, std::size_t k) const {
     const std::uint64_t room = (account_.left() + candidates_.size_bytes()) / 2 / sizeof(Candidate);
-    std::size_t each = max_candidates(k);
+    std::size_t each = max_candidates(k, queries);
     while (each > min_candidates(k) && queries * each > room) each /= 2;
     return static_cast<std::uint32_t>(each);
   }

@@ -78,9 +78,17 @@ struct QuerySet {
 /// Maximum queries and terms of a set, limited by a thread block's shared memory.
 inline constexpr std::uint32_t max_set_queries = 32, max_set_terms = 160;
 
-/// Maximum candidates that a GPU stores per query; the k results must be among them.
+/// Maximum candidates that a thread block sorts at a time; the k results must be among them.
 inline constexpr std::size_t few_candidates = 4096, many_candidates = 8192;
-inline constexpr std::size_t max_candidates(std::size_t k) { return k <= 256 ? few_candidates : many_candidates; }
+inline constexpr std::size_t sorted_candidates(std::size_t k) { return k <= 256 ? few_candidates : many_candidates; }
+/// Maximum candidates that a GPU stores per query of a batch: more if it has few queries, which find many before their
+/// thresholds have risen.
+inline constexpr std::size_t max_candidates(std::size_t k, std::size_t queries) {
+  std::size_t each = sorted_candidates(k);
+  const std::size_t most = 4 * each;
+  while (each < most && 2 * each * queries <= candidates_per_batch) each *= 2;
+  return each;
+}
 /// The least where memory is short: larger batches, which copy each list less often, gain more than some queries that
 /// run again lose.
 inline constexpr std::size_t min_candidates(std::size_t k) {

@@ -37,7 +37,7 @@ void RangeKernels<coding>::finish(const IndexView& index, const RangeView& batch
                                   cudaStream_t stream) {
   with_variant(index, quantized, [&]<int V, bool is_quantized>() {
     constexpr auto kernel = finish_queries<coding, V, is_quantized>;
-    const std::size_t shared = std::bit_ceil(batch.max_candidates) * sizeof(Candidate);
+    const std::size_t shared = batch.sorted_candidates * sizeof(Candidate);
     const unsigned blocks = std::min(resident_blocks(kernel, finish_threads, shared), batch.num_queries);
     launch(kernel, blocks, finish_threads, shared, stream, index, batch, scored);
   });

@@ -23,6 +23,8 @@ struct RangeView : BatchView {
   bool writes_max = true;                     ///< whether decoding a list sets the maximum value in each range
   bool reads_max = false;                     ///< whether queries use these
 
+  bool is_cached = false;  ///< see cached_entries
+
   const float* static_scores = nullptr;       ///< per document; null: 0
   const float* range_static_score = nullptr;  ///< the maximum in each range
   const float* range_upper_bounds = nullptr;  ///< of scores in the range and after it; null: unknown
@@ -37,6 +39,7 @@ struct RangeView : BatchView {
   std::uint32_t* num_candidates = nullptr;  ///< per query, spare ones included; last, all spare candidates
   std::uint32_t* num_scored = nullptr;      ///< per query, candidates that are rank keys already; null: none
   std::uint32_t max_candidates = 0, max_spare = 0;
+  std::uint32_t sorted_candidates = 0;  ///< that a thread block sorts at a time: a power of two, above k
 
   __device__ std::uint32_t* num_spare() const { return num_candidates + num_queries; }
   /// Whether all candidates of a query were stored, once the search has ended.
