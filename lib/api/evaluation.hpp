@@ -27,6 +27,9 @@ struct EvaluationOptions {
   /// The version of trec_eval whose values are computed, 9 or 10: 9 rounds scores to float32.
   unsigned trec_eval = 10;
   bool curve = false;  ///< also compute RunValues::curve
+  /// The judgements are a run with exact results instead: the measures are exact_recall, and queries of it without
+  /// results count as 0.
+  bool exact = false;
 };
 
 struct Measure {
@@ -75,8 +78,8 @@ struct Evaluation {
   std::vector<MeasureComparison> comparisons;  ///< with EvaluationOptions::compare
 };
 
-/// Measures runs by judgements, as trec_eval does. Throws Error: corrupt_file for a file that isn't a run or has no
-/// judgements, io, wrong_usage for unknown measures and those that runs can't be compared by.
+/// Measures runs by judgements, as trec_eval does, or by an exact run. Throws Error: corrupt_file for a file that isn't
+/// a run or has no judgements, io, wrong_usage for unknown measures and those that runs can't be compared by.
 QUERN_API Evaluation evaluate(const std::vector<TrecRun>& runs, const std::string& qrels_path,
                               const EvaluationOptions& options = {}, const Work& work = {});
 

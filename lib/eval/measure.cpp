@@ -224,8 +224,19 @@ double set_relative_precision(const JudgedRanking& ranking, double) {
   return relative_precision(ranking, static_cast<double>(ranking.results.size()));
 }
 
+/// The share of the K best exact results, or of all if there are fewer, among the first K results. All documents with
+/// the score of the last of these are as good as it.
+double exact_recall(const JudgedRanking& ranking, double cut) {
+  const auto best = std::min(cut, static_cast<double>(ranking.judged.size()));
+  double found = 0;
+  for (std::size_t i = 0; i < ranking.results.size() && static_cast<double>(i) < cut; ++i)
+    found += ranking.results[i] >= 1 && ranking.results[i] <= best;
+  return quotient(std::min(found, best), best);
+}
+
 constexpr double usual_cuts[] = {5, 10, 15, 20, 30, 100, 200, 500, 1000};
 constexpr double success_cuts[] = {1, 5, 10};
+constexpr double exact_cuts[] = {10, 100, 1000};
 constexpr double unjudged_cuts[] = {5, 10, 20};
 constexpr double multiples[] = {0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0};
 constexpr double usual_persistence[] = {0.9};
@@ -284,6 +295,8 @@ constexpr Measure measure_table[] = {
     {"rbp_resid", "what unjudged results could add to rbp", as_mean, true, usual_persistence, rank_biased_residual,
      parameter},
     {"unj", "unj.K: unjudged among the first K results", as_mean, true, unjudged_cuts, unjudged},
+    {"exact_recall", "exact_recall.K: share of the K best exact results among the first K", as_mean, true, exact_cuts,
+     exact_recall, CutKind::ranks, true},
 };
 
 constexpr std::string_view default_texts[] = {
@@ -384,6 +397,17 @@ JudgedRanking judged_ranking(std::span<const std::int32_t> results, std::span<co
   return ranking;
 }
 
+std::vector<std::int32_t> exact_ranks(std::span<const double> scores) {
+  std::vector<double> sorted(scores.begin(), scores.end());
+  std::sort(sorted.begin(), sorted.end(), std::greater<>());
+  std::vector<std::int32_t> ranks;
+  ranks.reserve(scores.size());
+  for (const double score : scores)
+    ranks.push_back(static_cast<std::int32_t>(std::lower_bound(sorted.begin(), sorted.end(), score, std::greater<>()) -
+                                              sorted.begin() + 1));
+  return ranks;
+}
+
 double MeasureTotal::summary(MeasureSummary kind) const {
   if (kind == MeasureSummary::sum || queries_ == 0) return sum_;
   const double mean = sum_ / static_cast<double>(queries_);
@@ -426,10 +450,20 @@ std::vector<MeasureChoice> measures_named(std::span<const std::string> texts) {
   return choices;
 }
 
+void check_measures(std::span<const MeasureChoice> measures, bool exact) {
+  for (const MeasureChoice& choice : measures) {
+    if (choice.measure->of_exact_runs == exact) continue;
+    if (exact) throw InvalidArgument("{} needs judgements; an exact run gives only exact_recall", choice.name());
+    throw InvalidArgument("{} needs an exact run in place of judgements", choice.name());
+  }
+}
+
 std::vector<MeasureChoice> default_measures() {
   std::vector<MeasureChoice> choices;
   for (const std::string_view text : default_texts) choices.push_back(measures_named(text).front());
   return choices;
 }
+
+std::vector<MeasureChoice> default_exact_measures() { return measures_named(std::string_view("exact_recall")); }
 
 }  // namespace quern

@@ -32,6 +32,9 @@ struct JudgedRanking {
 JudgedRanking judged_ranking(std::span<const std::int32_t> results, std::span<const std::int32_t> judged,
                              std::int32_t level, TrecEval version = TrecEval::v10);
 
+/// The rank of each result of an exact run by its score, from 1: that of the first one with the same score.
+std::vector<std::int32_t> exact_ranks(std::span<const double> scores);
+
 /// How the queries' values are summarized.
 enum class MeasureSummary {
   mean,
@@ -75,6 +78,7 @@ struct Measure {
   /// The value for a cut; `ranking` and an infinite cut if there are none.
   double (*value)(const JudgedRanking& ranking, double cut) = nullptr;
   CutKind kind = CutKind::ranks;
+  bool of_exact_runs = false;  ///< relevances are exact_ranks() in place of judgements
 };
 
 /// All measures, in trec_eval's order. Add new ones here.
@@ -100,7 +104,13 @@ std::vector<MeasureChoice> measures_named(std::string_view text);
 /// named twice.
 std::vector<MeasureChoice> measures_named(std::span<const std::string> texts);
 
+/// Throws InvalidArgument, with the name, for a measure that needs an exact run in place of judgements, or if `exact`
+/// for one that needs these.
+void check_measures(std::span<const MeasureChoice> measures, bool exact);
+
 /// The default measures.
 std::vector<MeasureChoice> default_measures();
+/// The default measures with an exact run in place of judgements.
+std::vector<MeasureChoice> default_exact_measures();
 
 }  // namespace quern

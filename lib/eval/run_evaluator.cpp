@@ -30,27 +30,40 @@ double Evaluation::summary(std::size_t run, std::size_t measure, bool complete) 
 RunEvaluator::RunEvaluator(ByteSource& qrels, EvaluationOptions options, const Resources& resources)
     : options_(std::move(options)), resources_(resources), qrels_name_(qrels.name()), rows_(resources) {
   check_evaluation_options(options_);
-  on_threads(resources_.threads, [&] { rows_.read_judgements(qrels); });
+  check_measures(options_.measures, options_.exact);
+  on_threads(resources_.threads, [&] {
+    if (options_.exact)
+      read_rows(qrels, [](const RunLineText&) {});
+    else
+      rows_.read_judgements(qrels);
+  });
+}
+
+void RunEvaluator::read_rows(ByteSource& run, const std::function<void(const RunLineText&)>& visit) {
+  const auto take = [&](const RunLineText& line, std::uint64_t number) {
+    if (std::isnan(line.double_score))
+      throw CorruptFile("{}, line {}: the score is not a number, so the result has no rank", run.name(), number);
+    const bool in_float = options_.version == TrecEval::v9 && line.has_score;
+    rows_.add(line.qid, line.docno, in_float ? static_cast<float>(line.double_score) : line.double_score, number);
+    visit(line);
+  };
+  rows_.read_file(run.name(), "remove one of them", [&] { read_run(run, take, RunScores::or_ranks); });
 }
 
 void RunEvaluator::add_run(ByteSource& run) {
   RunValues& values = runs_.emplace_back();
   values.name = run.name();
-  const auto take = [&](const RunLineText& line, std::uint64_t number) {
-    if (std::isnan(line.double_score))
-      throw CorruptFile("{}, line {}: the score is not a number, so the result has no rank", values.name, number);
-    const bool in_float = options_.version == TrecEval::v9 && line.has_score;
-    rows_.add(line.qid, line.docno, in_float ? static_cast<float>(line.double_score) : line.double_score, number);
-    if (values.first_qid.empty()) values.first_qid = line.qid;
-    values.tag = line.tag;
-    values.has_scores = line.has_score;
-  };
   run_stage(resources_, [&] {
-    rows_.read_file(values.name, "remove one of them", [&] { read_run(run, take, RunScores::or_ranks); });
+    read_rows(run, [&](const RunLineText& line) {
+      if (values.first_qid.empty()) values.first_qid = line.qid;
+      values.tag = line.tag;
+      values.has_scores = line.has_score;
+    });
   });
 }
 
-/// Takes the rows sorted by query and document. A document's judgement comes before the results of the runs.
+/// Takes the rows sorted by query and document. A document's judgement, or exact result, comes before the results of
+/// the runs.
 class RunEvaluator::Join {
  public:
   explicit Join(RunEvaluator& evaluator)
@@ -58,7 +71,7 @@ class RunEvaluator::Join {
         results_(evaluator.runs_.size()),
         max_results_(
             std::min<std::uint64_t>(evaluator.resources_.memory_bytes / results_share / QueryResults::bytes_per_result,
-                                    std::numeric_limits<std::uint32_t>::max())),
+                                    std::numeric_limits<std::int32_t>::max())),
         max_values_bytes_(evaluator.resources_.memory_bytes / values_share) {
     evaluation_.measures = evaluator.options_.measures;
   }
@@ -81,10 +94,11 @@ class RunEvaluator::Join {
   static constexpr std::uint64_t results_share = 8, values_share = 16;
 
   void add(std::uint32_t file, double value) {
-    if (file == 0) relevance_ = relevance_of_judgement(value);
     if (++num_results_ > max_results_) return;  // keeps counting for the message
     if (file == 0) {
+      relevance_ = is_exact() ? static_cast<std::int32_t>(exact_scores_.size()) : relevance_of_judgement(value);
       judged_.push_back(relevance_);
+      if (is_exact()) exact_scores_.push_back(value);
     } else {
       results_[file - 1].add(value, relevance_);
       evaluator_.runs_[file - 1].judged_results += relevance_ != not_judged;
@@ -106,6 +120,7 @@ class RunEvaluator::Join {
     else
       evaluate_query();
     judged_.clear();
+    exact_scores_.clear();
     for (QueryResults& results : results_) results.clear();
     num_results_ = 0;
   }
@@ -113,17 +128,43 @@ class RunEvaluator::Join {
   void evaluate_query() {
     take_values_bytes();
     evaluation_.qids.push_back(qid_);
+    if (is_exact()) judged_ = exact_ranks_ = exact_ranks(exact_scores_);
     std::sort(judged_.begin(), judged_.end(), std::greater<>());
+    bool has_open = false;
     for (std::size_t run = 0; run < results_.size(); ++run) {
       RunValues& values = evaluator_.runs_[run];
       values.has_results.push_back(!results_[run].empty());
-      const auto ranking = judged_ranking(results_[run].ranked(evaluator_.options_.depth), judged_,
-                                          evaluator_.options_.relevance_level, evaluator_.options_.version);
+      const auto ranking =
+          judged_ranking(ranked(run), judged_, evaluator_.options_.relevance_level, evaluator_.options_.version);
       if (!values.has_scores && results_[run].has_ties())
         throw CorruptFile("{}: query {} has two results with the same rank; number them from 1", values.name, qid_);
       for (const MeasureChoice& measure : evaluation_.measures) values.values.push_back(measure.value(ranking));
+      const auto is_open = [&](const MeasureChoice& measure) { return has_open_tie(ranking, measure.cut); };
+      has_open =
+          has_open || (is_exact() && std::any_of(evaluation_.measures.begin(), evaluation_.measures.end(), is_open));
     }
+    evaluation_.open_ties += has_open;
   }
+
+  /// The relevances of a run's results by rank; with an exact run, their ranks in that.
+  std::span<const std::int32_t> ranked(std::size_t run) {
+    const std::span<const std::int32_t> relevances = results_[run].ranked(evaluator_.options_.depth);
+    if (!is_exact()) return relevances;
+    ranks_.clear();
+    for (const std::int32_t place : relevances)
+      ranks_.push_back(place == not_judged ? not_judged : exact_ranks_[static_cast<std::size_t>(place)]);
+    return ranks_;
+  }
+
+  /// Whether a result that the exact run doesn't have may tie with the last of its results that count.
+  static bool has_open_tie(const JudgedRanking& ranking, double cut) {
+    const auto first = ranking.results.first(static_cast<std::size_t>(std::min<double>(cut, ranking.results.size())));
+    return cut <= static_cast<double>(ranking.judged.size()) && ranking.judged.front() <= cut &&
+           std::find(first.begin(), first.end(), not_judged) != first.end();
+  }
+
+  std::string_view what() const { return is_exact() ? "exact results" : "judgements"; }
+  bool is_exact() const { return evaluator_.options_.exact; }
 
   void take_values_bytes() {
     values_bytes_ += sizeof(std::string) + qid_.size() + results_.size() * evaluation_.measures.size() * sizeof(double);
@@ -144,11 +185,11 @@ class RunEvaluator::Join {
     if (run.first_qid.empty()) throw InvalidArgument(run.name + " has no results; name a run that does");
     if (std::find(run.has_results.begin(), run.has_results.end(), true) != run.has_results.end()) return;
     if (evaluation_.qids.empty())
-      throw InvalidArgument(evaluator_.qrels_name_ + " has no judgements; name the judgements of the run's queries");
+      throw InvalidArgument("{} has no {}; name the {} of the run's queries", evaluator_.qrels_name_, what(), what());
     throw InvalidArgument(
-        "{} and {} have no query in common: the run begins with query {}, the judgements with query {}; "
-        "name the judgements of the run's queries",
-        run.name, evaluator_.qrels_name_, run.first_qid, evaluation_.qids.front());
+        "{} and {} have no query in common: the run begins with query {}, the {} with query {}; "
+        "name the {} of the run's queries",
+        run.name, evaluator_.qrels_name_, run.first_qid, what(), evaluation_.qids.front(), what());
   }
 
   RunEvaluator& evaluator_;
@@ -157,6 +198,8 @@ class RunEvaluator::Join {
   bool has_query_ = false;
   std::string qid_;
   std::vector<std::int32_t> judged_;
+  std::vector<double> exact_scores_;  ///< of the exact run's documents; those of results are their places here
+  std::vector<std::int32_t> exact_ranks_, ranks_;
   std::vector<QueryResults> results_;  ///< by run
   std::uint64_t num_results_ = 0, max_results_;
   std::int32_t relevance_ = not_judged;  ///< of the current document

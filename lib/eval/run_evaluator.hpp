@@ -1,6 +1,7 @@
 #pragma once
 #include "quern/eval/measure.hpp"
 #include "quern/eval/run_rows.hpp"
+#include "quern/formats/queries/run_file.hpp"
 #include "quern/io/byte_source.hpp"
 
 /// Runs, measured by relevance judgements like trec_eval; see formats/queries/measures.md.
@@ -11,6 +12,7 @@ struct EvaluationOptions {
   std::int32_t relevance_level = 1;  ///< lowest relevance that counts as relevant, at least 1
   std::uint64_t depth = std::numeric_limits<std::uint64_t>::max();  ///< maximum results per query, at least 1
   TrecEval version = TrecEval::v10;
+  bool exact = false;  ///< a run with exact results takes the place of the judgements
 };
 
 /// Throws InvalidArgument for numbers out of range or missing measures.
@@ -33,6 +35,8 @@ struct Evaluation {
   std::vector<MeasureChoice> measures;
   std::vector<std::string> qids;  ///< all queries with judgements, sorted bytewise
   std::vector<RunValues> runs;
+  /// Queries whose exact results end within the documents that tie at a cut, with results that may be among these.
+  std::uint64_t open_ties = 0;
 
   double value(std::size_t run, std::size_t query, std::size_t measure) const {
     return runs[run].values[query * measures.size() + measure];
@@ -48,7 +52,8 @@ struct Evaluation {
 /// the values of all stay in memory.
 class RunEvaluator {
  public:
-  /// Reads the judgements. Throws InvalidArgument for invalid options, and like read_qrels().
+  /// Reads the judgements, or the exact run. Throws InvalidArgument for invalid options, and like check_measures()
+  /// and read_qrels() or add_run().
   RunEvaluator(ByteSource& qrels, EvaluationOptions options, const Resources& resources);
 
   /// Reads a run in the form of TREC or MS MARCO. Throws like read_run(), and CorruptFile, with the line, for a NaN
@@ -62,6 +67,9 @@ class RunEvaluator {
 
  private:
   class Join;
+
+  /// Adds the lines of a run; visit(line) is called for each.
+  void read_rows(ByteSource& run, const std::function<void(const RunLineText&)>& visit);
 
   EvaluationOptions options_;
   Resources resources_;

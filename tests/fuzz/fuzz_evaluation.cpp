@@ -12,11 +12,11 @@
 
 namespace {
 
-/// All measures, with one cut for each that has cuts.
-std::vector<quern::MeasureChoice> every_measure() {
+/// All measures of judgements or of exact runs, with one cut for each that has cuts.
+std::vector<quern::MeasureChoice> every_measure(bool exact) {
   std::vector<quern::MeasureChoice> choices;
   for (const quern::Measure& measure : quern::all_measures())
-    choices.push_back(quern::measures_named(measure.name).front());
+    if (measure.of_exact_runs == exact) choices.push_back(quern::measures_named(measure.name).front());
   return choices;
 }
 
@@ -42,7 +42,8 @@ void check_evaluation(const quern::Evaluation& evaluation) {
 
 }  // namespace
 
-/// Empty lines separate judgements, a run and a second run. Any bytes give finite, possible values or a library error.
+/// Empty lines separate judgements or an exact run, a run and a second run. Any bytes give finite, possible values or a
+/// library error.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   if (size < 1 || size > 1 << 16) return 0;
@@ -51,7 +52,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view parts[] = {bytes.substr(0, first + 1), bytes.substr(first + 2, second - first - 1),
                                     bytes.substr(second + 2)};
   quern::EvaluationOptions options;
-  options.measures = every_measure();
+  options.exact = (data[0] & 8) != 0;
+  options.measures = every_measure(options.exact);
   options.relevance_level = 1 + data[0] % 3;
   options.depth = 1 + data[size - 1];
   const bool compared = data[0] % 2 == 0;

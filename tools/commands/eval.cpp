@@ -16,19 +16,24 @@ struct EvalArguments {
   api::EvaluationOptions options;
   bool per_query = false;
   std::string report;  ///< empty: none
+  std::string exact;   ///< a run; empty: the last file has judgements
 
-  const std::string& qrels() const { return files.back(); }
+  /// The judgements or the exact run.
+  const std::string& truth() const { return exact.empty() ? files.back() : exact; }
+  std::span<const std::string> runs() const { return std::span(files).first(files.size() - exact.empty()); }
   bool has_default_measures() const { return options.measures.empty(); }
 };
 
 void check_files(const EvalArguments& arguments) {
-  const std::size_t runs = arguments.files.size() - 1;
+  const std::size_t runs = arguments.runs().size();
   if (runs == 0) throw usage_error("a run and its judgements are needed: quern eval my.run my.qrels");
   if (arguments.options.compare && runs < 2)
-    throw usage_error("--compare needs two runs or more before the judgements");
+    throw usage_error("--compare needs two runs or more, before any judgements");
+  if (!arguments.options.compare && runs > 1 && !arguments.exact.empty())
+    throw usage_error("more than one run; --exact takes the place of judgements; use --compare to compare runs");
   if (!arguments.options.compare && runs > 1)
     throw usage_error("more than one run before the judgements; use --compare to compare runs");
-  if (std::count(arguments.files.begin(), arguments.files.end(), "-") > 1)
+  if (std::count(arguments.files.begin(), arguments.files.end(), "-") + (arguments.exact == "-") > 1)
     throw usage_error("only one of the files can be - (standard input)");
 }
 
@@ -76,11 +81,12 @@ Json value_json(const api::Measure& measure, double value) {
 
 /// Settings that both forms of output show.
 Json settings_json(const EvalArguments& arguments) {
-  return {{"qrels", arguments.qrels()},
-          {"relevance_level", arguments.options.relevance_level},
-          {"depth", arguments.options.depth ? Json(*arguments.options.depth) : Json()},
-          {"complete", arguments.options.complete},
-          {"as", arguments.options.trec_eval}};
+  Json json = {{arguments.exact.empty() ? "qrels" : "exact", arguments.truth()},
+               {"depth", arguments.options.depth ? Json(*arguments.options.depth) : Json()},
+               {"as", arguments.options.trec_eval}};
+  if (arguments.exact.empty())
+    json.update({{"relevance_level", arguments.options.relevance_level}, {"complete", arguments.options.complete}});
+  return json;
 }
 
 Json query_json(const api::Evaluation& evaluation, std::size_t query) {
@@ -110,7 +116,7 @@ void print_values_json(const api::Evaluation& evaluation, const EvalArguments& a
 }
 
 void print_comparison(const api::Evaluation& evaluation, const EvalArguments& arguments) {
-  const std::size_t runs = arguments.files.size() - 1;
+  const std::size_t runs = arguments.runs().size();
   std::size_t columns = 3, names = 16;
   for (std::size_t run = 0; run < runs; ++run) columns = std::max(columns, arguments.files[run].size());
   for (const api::MeasureComparison& measure : evaluation.comparisons)
@@ -164,7 +170,7 @@ void print_comparison_json(const api::Evaluation& evaluation, const EvalArgument
 
 void run(const EvalArguments& arguments) {
   check_files(arguments);
-  const std::span<const std::string> files = std::span(arguments.files).first(arguments.files.size() - 1);
+  const std::span<const std::string> files = arguments.runs();
   std::vector<api::TrecRun> runs;
   for (const std::string& file : files) runs.push_back({file});
   const Resources resources = make_resources(arguments.common);
@@ -172,10 +178,11 @@ void run(const EvalArguments& arguments) {
   if (!arguments.report.empty()) report.emplace(arguments.report, arguments.common.force);
   api::EvaluationOptions options = arguments.options;
   options.curve = report.has_value();
+  options.exact = !arguments.exact.empty();
   const api::Evaluation evaluation =
-      api::evaluate(runs, arguments.qrels(), options, make_work(arguments.common, resources));
+      api::evaluate(runs, arguments.truth(), options, make_work(arguments.common, resources));
   if (report) {
-    report->write(html_report(evaluation, {files, arguments.qrels(), options}));
+    report->write(html_report(evaluation, {files, arguments.truth(), options}));
     report->finish();
   }
   if (options.compare)
@@ -214,15 +221,22 @@ void add_eval_command(CLI::App& program) {
       add_command<EvalArguments>(program, "eval", "Measure runs against relevance judgements, and compare runs", run);
   add_input_option(
       command, "FILE", arguments.files, "",
-      "A run (two or more with --compare) of TREC or MS MARCO, followed by the judgements (qrels); plain or "
-      "compressed; - is standard input")
+      "A run (two or more with --compare) of TREC or MS MARCO, followed by the judgements (qrels) unless --exact is "
+      "given; plain or compressed; - is standard input")
       ->required()
       ->expected(1, CLI::detail::expected_max_vector_size);
   add_measure_options(command, arguments);
   add_comparison_options(command, arguments);
   command.add_flag("--json", arguments.common.json, "Print the values as JSON, in full precision");
-  add_output_option(command, "--html", arguments.report, "FILE",
-                    "Also write a report for browsers: one page with tables and plots, of the runs and each query");
+  CLI::Option* html =
+      add_output_option(command, "--html", arguments.report, "FILE",
+                        "Also write a report for browsers: one page with tables and plots, of the runs and each query");
+  add_input_option(
+      command, "--exact", arguments.exact, "RUN",
+      "Measure which of the best results of this run the others have, in place of judgements: exact_recall")
+      ->excludes(html)
+      ->excludes(command.get_option("--complete"))
+      ->excludes(command.get_option("--relevance-level"));
   command.add_flag("--force", arguments.common.force, "Overwrite an existing report");
   add_work_options(command, arguments.common);
   set_notes(
@@ -231,12 +245,17 @@ void add_eval_command(CLI::App& program) {
        "the query's id or all, and the value. "
        "Results count in the order of their scores, ties in decreasing order of docnos, whatever their ranks in the "
        "file; documents without a judgement count as not relevant. formats/queries/measures.md has the formulas.",
+       "--exact compares the results of approximate engines and of quantized weights with exact ones: exact_recall.K "
+       "is "
+       "the share of a query's K best exact results among a run's first K. Documents with the score of the K-th are as "
+       "good as it, so the exact run needs more than K results, which have the tied ones.",
        "--compare prints, for each measure, the means, how many queries are better, the same and worse than in the "
        "first run, and p of a paired t-test and a paired randomization test, both two-sided; for several runs, also p "
        "after Holm's correction."},
       {{"quern eval my.run my.qrels"},
        {"quern eval my.run.gz my.qrels --measures map,P.10,ndcg_cut.20 --per-query"},
        {"quern query my.quern -q topics.txt -k 1000 | quern eval - my.qrels --complete"},
+       {"quern eval approximate.run --exact exact.run --measures exact_recall.10 --per-query"},
        {"quern eval --compare bm25.run other.run my.qrels", "Whether other.run is better than bm25.run"},
        {"quern eval --compare bm25.run other.run my.qrels --measures nDCG@10,MRR@10 --html report.html",
         "The same with plots, and with the differences in nDCG@10 of each query"}});

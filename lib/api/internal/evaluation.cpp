@@ -30,10 +30,14 @@ void append_trec_run(std::string& out, const Index& index, std::string_view qid,
 
 namespace {
 
+/// Whether queries without results count: always, if all their exact results are missing.
+bool counts_all(const EvaluationOptions& options) { return options.complete || options.exact; }
+
 std::vector<MeasureChoice> choose_measures(const EvaluationOptions& options) {
-  std::vector<MeasureChoice> measures = default_measures();
+  std::vector<MeasureChoice> measures = options.exact ? default_exact_measures() : default_measures();
   try {
     if (!options.measures.empty()) measures = measures_named(options.measures);
+    check_measures(measures, options.exact);
   } catch (const InvalidArgument& wrong) {
     throw WrongUsage("{}: {}", option_name<"measures">, wrong.what());
   }
@@ -63,7 +67,7 @@ std::vector<std::vector<double>> curves_of(const quern::Evaluation& found, const
   for (std::size_t run = 0; run < found.runs.size(); ++run) {
     double queries = 0;
     for (std::size_t query = 0; query < found.qids.size(); ++query) {
-      if (!options.complete && !has_results(run, query)) continue;
+      if (!counts_all(options) && !has_results(run, query)) continue;
       ++queries;
       for (std::size_t i = 0; i < points; ++i) curves[run][i] += found.value(run, query, first + i);
     }
@@ -91,17 +95,33 @@ RunValues values_of(const quern::Evaluation& found, std::size_t number, bool com
   return out;
 }
 
-void remark_on_judgements(const quern::RunValues& run, WorkProgress& progress) {
+/// What the results of a run are compared with.
+std::string_view name_of_truth(const EvaluationOptions& options) {
+  return options.exact ? "exact results" : "judgements";
+}
+
+void remark_on_judgements(const quern::RunValues& run, const EvaluationOptions& options, WorkProgress& progress) {
   if (run.judged_results == 0)
-    progress.remark(run.name + ": no result has a judgement; the judgements may be of other documents");
+    progress.remark(run.name + (options.exact
+                                    ? ": no result is among the exact ones, which may be of other documents"
+                                    : ": no result has a judgement; the judgements may be of other documents"));
+}
+
+void remark_on_open_ties(const quern::Evaluation& found, const std::string& exact_run, WorkProgress& progress) {
+  if (found.open_ties > 0)
+    progress.remark(
+        fmt::format("{}: for {}, results that it doesn't have may tie with the last of those that count, "
+                    "but count as wrong; with more results it shows all ties",
+                    exact_run, count_text(found.open_ties, "query", "queries")));
 }
 
 /// Queries that a mean leaves out.
-void remark_on_left_out(const RunValues& run, std::uint64_t judged, bool complete, WorkProgress& progress) {
+void remark_on_left_out(const RunValues& run, std::uint64_t judged, const EvaluationOptions& options,
+                        WorkProgress& progress) {
   if (run.unjudged > 0)
-    progress.remark(
-        fmt::format("{}: skipped {} without judgements", run.name, count_text(run.unjudged, "query", "queries")));
-  if (run.evaluated < judged && !complete)
+    progress.remark(fmt::format("{}: skipped {} without {}", run.name, count_text(run.unjudged, "query", "queries"),
+                                name_of_truth(options)));
+  if (run.evaluated < judged && !counts_all(options))
     progress.remark(fmt::format("{}: skipped {} with judgements but without results; {} counts them as 0", run.name,
                                 count_text(judged - run.evaluated, "query", "queries"), option_name<"complete">));
 }
@@ -121,7 +141,7 @@ RunDifference difference_of(const quern::RunDifference& run) {
 }
 
 void compare(const quern::Evaluation& found, const EvaluationOptions& options, Evaluation& out) {
-  const RunComparison comparison = compare_runs(found, {options.complete, {options.samples, options.seed}});
+  const RunComparison comparison = compare_runs(found, {counts_all(options), {options.samples, options.seed}});
   out.compared_queries = comparison.queries;
   for (const quern::MeasureComparison& measure : comparison.measures) {
     MeasureComparison& compared = out.comparisons.emplace_back();
@@ -150,6 +170,7 @@ Evaluation evaluate(const std::vector<TrecRun>& runs, const std::string& qrels_p
     WorkResources resources(work, {});
     quern::EvaluationOptions reading = reading_options(options);
     reading.measures = choose_measures(options);
+    reading.exact = options.exact;
     if (options.curve) reading.measures.insert(reading.measures.end(), recall_points().begin(), recall_points().end());
     RunEvaluator evaluator(*ByteSource::open(qrels_path, resources), reading, resources);
     for (const TrecRun& run : runs)
@@ -167,11 +188,12 @@ Evaluation evaluate(const std::vector<TrecRun>& runs, const std::string& qrels_p
       out.measures.push_back(
           {choice.name(), choice.measure->is_by_query, choice.measure->summary == MeasureSummary::sum});
     for (std::size_t run = 0; run < found.runs.size(); ++run) {
-      out.runs.push_back(values_of(found, run, options.complete));
+      out.runs.push_back(values_of(found, run, counts_all(options)));
       out.runs.back().curve = std::move(curves[run]);
-      remark_on_left_out(out.runs.back(), found.qids.size(), options.complete, resources.progress());
-      remark_on_judgements(found.runs[run], resources.progress());
+      remark_on_left_out(out.runs.back(), found.qids.size(), options, resources.progress());
+      remark_on_judgements(found.runs[run], options, resources.progress());
     }
+    remark_on_open_ties(found, qrels_path, resources.progress());
     if (options.compare) compare(found, options, out);
     return out;
   });

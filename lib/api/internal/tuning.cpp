@@ -14,6 +14,7 @@ namespace {
 MeasureChoice one_measure(const std::string& name) {
   try {
     const std::vector<MeasureChoice> measures = measures_named(std::string_view(name));
+    check_measures(measures, false);
     if (measures.size() == 1) return measures.front();
     throw InvalidArgument("{} is {} measures; name one, such as {}", name, measures.size(), measures.front().name());
   } catch (const InvalidArgument& wrong) {
