@@ -253,23 +253,35 @@ void DocumentWeights::note_term(std::string_view term) {
   sorted_->add(SortKey(hash.low, hash.high).view(), {});
 }
 
-bool DocumentWeights::has_repeated_term() {
+std::string DocumentWeights::repeated_hash() {
+  std::string repeated, last;  // no hash is empty
   if (!sorted_) {
     std::sort(terms_.begin(), terms_.end());
-    return std::adjacent_find(terms_.begin(), terms_.end()) != terms_.end();
+    const auto found = std::adjacent_find(terms_.begin(), terms_.end());
+    return found == terms_.end() ? repeated : std::string(SortKey(found->low, found->high).view());
   }
-  bool is_repeated = false;
-  std::string last;  // empty at first
   sorted_->merge([&](std::string_view hash, ByteView) {
-    is_repeated = is_repeated || hash == last;
+    if (hash == last) repeated = hash;
     last = hash;
   });
-  return is_repeated;
+  return repeated;
+}
+
+std::string DocumentWeights::kept_term(std::string_view hash) const {
+  std::string found;
+  out_.weights.for_each([&](std::string_view term, std::uint32_t) {
+    const Hash128 other = xxh3_128(as_bytes(term));
+    if (SortKey(other.low, other.high).view() == hash) found = term;
+  });
+  return found;
 }
 
 WeightsProblem DocumentWeights::finish() {
   if (!problem_.why.empty()) return problem_;
-  if (has_repeated_term()) return {"it has two weights for one term"};
+  if (const std::string repeated = repeated_hash(); !repeated.empty()) {
+    const std::string term = kept_term(repeated);
+    return {term.empty() ? "it has two weights for one term" : "its term " + quoted_start(term) + " has two weights"};
+  }
   if (sum_ > std::numeric_limits<std::uint32_t>::max()) return {"its weights add up to more than 2^32 - 1"};
   return {};
 }

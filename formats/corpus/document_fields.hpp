@@ -73,7 +73,10 @@ class DocumentWeights {
   /// The weight as an integer; sets the problem and returns 0 if it has none.
   std::uint32_t whole_weight(std::string_view term, double weight);
   void note_term(std::string_view term);
-  bool has_repeated_term();
+  /// The hash of a term that occurs twice; empty if there is none.
+  std::string repeated_hash();
+  /// The term with this hash and a weight that isn't 0; empty if there is none.
+  std::string kept_term(std::string_view hash) const;
 
   const RecordScratch& scratch_;
   const ImpactSettings settings_;
