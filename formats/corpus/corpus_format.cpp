@@ -121,7 +121,9 @@ std::string why_no_corpus(std::string_view head) {
 
 std::string without_text(const CorpusFormat& format, const RecordScratch& scratch, std::string_view predicate) {
   return "it has no text " + format.text_place(scratch) +
-         (scratch.unread.empty() ? "" : "; " + scratch.unread.sentence(format.unread_part, predicate));
+         (scratch.unread.empty() ? "" : "; " + scratch.unread.sentence(format.unread_part, predicate)) +
+         (scratch.unread.has("vector") ? fmt::format("; {} N indexes the weights of a vector", option_name<"impacts">)
+                                       : "");
 }
 
 void read_extracted_text(PieceSource& text, RecordScratch& scratch, DocumentText& out) {
@@ -221,11 +223,15 @@ std::size_t JsonKeys::longest_name() const {
   return longest;
 }
 
-void UnreadNames::add(std::string_view name) {
+bool UnreadNames::has(std::string_view name) const {
   const auto listed = names_.begin() + static_cast<std::ptrdiff_t>(std::min(count_, max_names));
+  return std::find(names_.begin(), listed, name) != listed;
+}
+
+void UnreadNames::add(std::string_view name) {
   name = name.substr(0, max_name_bytes + 1);
-  if (std::find(names_.begin(), listed, name) != listed) return;
-  if (count_ < max_names) *listed = name;
+  if (has(name)) return;
+  if (count_ < max_names) names_[count_] = name;
   count_ = std::min(count_ + 1, max_names + 1);
 }
 

@@ -53,6 +53,8 @@ class UnreadNames {
   void clear() { count_ = 0; }
   bool empty() const { return count_ == 0; }
   void add(std::string_view name);
+  /// Whether it is one of those listed.
+  bool has(std::string_view name) const;
   /// A sentence such as "its key 'a' is ignored" or "its keys 'a', 'b' and others are ignored".
   std::string sentence(std::string_view singular, std::string_view predicate) const;
 

@@ -4,6 +4,7 @@
 
 #include "quern/formats/queries/json_queries.hpp"
 #include "quern/formats/queries/run_file.hpp"
+#include "quern/formats/tables/sparse_matrix.hpp"
 #include "quern/text/json_reader.hpp"
 #include "quern/text/utf8.hpp"
 
@@ -353,10 +354,28 @@ void check_size(std::string_view name, std::uint64_t number, const LineParts& qu
                     beyond_limit(layout, layout.max_bytes));
 }
 
+/// Visits the rows of a matrix.
+QueryFormat for_each_row(std::string_view bytes, const QueryLayout& layout, std::string_view name,
+                         const QueryVisitor& visit) {
+  if (layout.format != QueryFormat::vector)
+    throw InvalidArgument("{}: is a sparse matrix, whose rows are weighted queries; read it with {} vector", name,
+                          option_name<"queries-format">);
+  LineQueries reader(*line_format_of(QueryFormat::vector), layout, name);
+  const std::uint64_t max_bytes = layout.max_written_bytes();
+  for_each_matrix_line(bytes, std::string(name), max_bytes, [&](std::string_view line, std::uint64_t number) {
+    if (line.size() > max_bytes) refuse_long_line(name, number, layout);
+    const LineParts query = reader.read(line, number);
+    check_size(name, number, query, layout);
+    visit(query.id, query.text);
+  });
+  return QueryFormat::vector;
+}
+
 }  // namespace
 
 QueryFormat for_each_query(std::string_view bytes, const QueryLayout& layout, std::string_view name,
                            const QueryVisitor& visit, const TextRelease& release) {
+  if (read_matrix_header(bytes)) return for_each_row(bytes, layout, name, visit);
   check_is_text(bytes, name, release);
   const std::string_view text = without_byte_order_mark(bytes);
   const char first = first_character(text);

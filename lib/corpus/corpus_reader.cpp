@@ -1,15 +1,20 @@
 #include "quern/corpus/corpus_reader.hpp"
 
+#include "quern/formats/tables/sparse_matrix.hpp"
 #include "quern/io/file.hpp"
 #include "quern/io/piece_source.hpp"
 #include "quern/text/utf8.hpp"
 
 namespace quern {
 
-ChunkStream::ChunkStream(const CorpusFiles& files, std::uint64_t max_window_bytes, Damage damage)
-    : files_(files), max_window_bytes_(max_window_bytes), damage_(damage), used_(max_ready), thread_([this] {
-        run();
-      }) {}
+ChunkStream::ChunkStream(const CorpusFiles& files, std::uint64_t max_window_bytes, Damage damage,
+                         std::string tmp_folder)
+    : files_(files),
+      max_window_bytes_(max_window_bytes),
+      damage_(damage),
+      tmp_folder_(std::move(tmp_folder)),
+      used_(max_ready),
+      thread_([this] { run(); }) {}
 
 ChunkStream::~ChunkStream() {
   {
@@ -53,16 +58,25 @@ void ChunkStream::run() {
 }
 
 void ChunkStream::read_file(std::uint32_t file) {
-  const std::shared_ptr<DamageSkippingSource> skipping =
+  std::shared_ptr<DamageSkippingSource> skipping =
       damage_ == Damage::skip ? files_.open_skipping_damage(file, interrupt_, max_window_bytes_) : nullptr;
-  const std::shared_ptr<ByteSource> source = skipping ? skipping : files_.open(file, interrupt_, max_window_bytes_);
+  std::shared_ptr<ByteSource> source = skipping ? skipping : files_.open(file, interrupt_, max_window_bytes_);
+  const std::optional<std::string> head = files_.head_of_range(MatrixHeader::bytes);
+  if (head && read_matrix_header(*head))
+    throw InvalidArgument("{}: is a sparse matrix, which can't be read in ranges; read it whole", source->name());
   std::uint64_t compressed_bytes = 0;
+  bool is_start = true;
   Chunk chunk;
   do {
     chunk.bytes.resize(chunk_bytes);
     const std::span<std::uint8_t> room(reinterpret_cast<std::uint8_t*>(chunk.bytes.data()), chunk_bytes);
     const std::size_t size = read_fully(*source, room);
     chunk.bytes.resize(size);
+    if (std::exchange(is_start, false) && read_matrix_header(chunk.bytes)) {
+      skipping.reset();  // damage cuts a matrix short
+      source = std::make_shared<MatrixLines>(std::move(chunk.bytes), std::move(source), tmp_folder_);
+      continue;
+    }
     chunk.file = file;
     chunk.damage = skipping && size < chunk_bytes ? skipping->take_damage() : std::nullopt;
     chunk.last_of_file = size < chunk_bytes && !chunk.damage;
@@ -112,7 +126,9 @@ class NoRecords final : public RecordFinder {
 }  // namespace
 
 FileBytes::FileBytes(const CorpusFiles& files, std::uint64_t max_window_bytes, Damage damage, std::string tmp_folder)
-    : tmp_folder_(std::move(tmp_folder)), chunks_(files, max_window_bytes, damage), waiting_(tmp_folder_) {}
+    : tmp_folder_(std::move(tmp_folder)),
+      chunks_(files, max_window_bytes, damage, tmp_folder_),
+      waiting_(tmp_folder_) {}
 
 bool FileBytes::next(std::string& window) {
   if (waiting_bytes() == 0) {

@@ -31,8 +31,8 @@ struct Chunk {
 /// The chunks of all files in order. One thread reads ahead and decompresses into a few buffers.
 class ChunkStream {
  public:
-  /// `files` must outlive the stream; `max_window_bytes` as in ByteSource::open().
-  ChunkStream(const CorpusFiles& files, std::uint64_t max_window_bytes, Damage damage);
+  /// `files` must outlive the stream; `max_window_bytes` as in ByteSource::open(); the folder is for work files.
+  ChunkStream(const CorpusFiles& files, std::uint64_t max_window_bytes, Damage damage, std::string tmp_folder);
   /// Stops the thread, even if it waits for input.
   ~ChunkStream();
 
@@ -52,6 +52,7 @@ class ChunkStream {
   const CorpusFiles& files_;
   std::uint64_t max_window_bytes_;
   Damage damage_;
+  std::string tmp_folder_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Chunk> ready_;  ///< oldest first
