@@ -12,6 +12,7 @@ from .errors import called, set_members
 from .index import _progress
 from .names import name_list
 from .sizes import size_bytes
+from .tables import rows_of, with_vectors
 from .types import Path, Progress, Size
 
 
@@ -76,6 +77,10 @@ def index(
         ir_datasets' documents have, is its result. A document without a text of these names is indexed whole: all its
         other str, except for title, url and kept fields;
       a pandas.DataFrame, whose rows are documents; a value that is missing in a kept field is none;
+      a pyarrow.Table or pyarrow.dataset.Dataset, such as the files of Parquet, or a datasets.Dataset, whose rows are
+        documents; a vector is a map or a struct, in which null is no weight;
+      a sparse matrix of SciPy, with `impacts`: its rows are documents with the rows' numbers, from 0, as docnos and those
+        of the columns as terms;
       an iterable of (docno, text), or of texts, whose docnos are "1", "2" and so on (a list of texts is taken for paths if
         one of them is a file, or if none has white space);
       a dataset of ir_datasets, or its name as "irds:NAME";
@@ -237,9 +242,12 @@ def _iterable(documents):
         documents = ir_datasets.load(documents.removeprefix("irds:"))
     if hasattr(documents, "docs_iter"):
         return documents.docs_iter()
+    rows = rows_of(documents)
+    if rows is not None:
+        return rows
     if hasattr(documents, "itertuples"):
         names = [str(name) for name in documents.columns]
-        return (dict(zip(names, row)) for row in documents.itertuples(index=False, name=None))
+        return (with_vectors(dict(zip(names, row))) for row in documents.itertuples(index=False, name=None))
     documents = iter(documents)
     first = list(itertools.islice(documents, 1))
     documents = itertools.chain(first, documents)

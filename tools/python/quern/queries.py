@@ -7,6 +7,7 @@ from typing import Any
 from . import _quern
 from .errors import called
 from .names import names_of
+from .tables import vectors_of
 from .types import Path
 
 
@@ -30,8 +31,11 @@ def texts_of(queries):
     """Ids and texts of queries: two lists of str.
 
     queries: a list of texts, which get the ids "1", "2" and so on; pairs of id and text; a dict {id: text}; or a
-    pandas.DataFrame with the columns qid and query.
+    pandas.DataFrame with the columns qid and query. The rows of a SciPy matrix are vectors with the ids "0", "1" and so on.
     """
+    if hasattr(queries, "tocsr"):
+        vectors = list(vectors_of(queries))
+        return [str(row) for row in range(len(vectors))], vectors
     if hasattr(queries, "columns"):
         return [str(qid) for qid in queries["qid"]], list(queries["query"])
     if isinstance(queries, dict):
