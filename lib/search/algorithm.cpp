@@ -68,6 +68,8 @@ auto choose_union(const ScoringContext& context, std::span<const WeightedList> l
     return lists.front().list.df < std::max<std::uint64_t>(short_list, times_results * k) ? run_wand : run_bmw;
   const UnionCosts costs = union_costs(context, lists, k);
   const bool by_window = lists.size() >= many_terms && costs.windows < costs.pivots;
+  // Where windows would pay, the blocks of bitmaps pay more.
+  if (costs.bitmaps < std::min(costs.exhaustive, costs.pivots)) return run_bmp;
   if (costs.exhaustive < (by_window ? costs.windows : costs.pivots)) return run_or;
   return by_window ? run_maxscore : run_wand;
 }
@@ -111,6 +113,8 @@ const std::vector<QueryAlgorithm>& all_algorithms() {
       {"maxscore", "documents with any of the terms; skips windows and postings that cannot matter", Matching::any,
        run_maxscore},
       {"bmw", "documents with any of the terms, by block-max WAND", Matching::any, run_bmw},
+      {"bmp", "documents with any of the terms, by block-max pruning; for scores that are sums of integers",
+       Matching::any, run_bmp},
       {"wand", "documents with any of the terms, by WAND", Matching::any, run_wand},
       {"or", "documents with any of the terms, every posting scored", Matching::any, run_or},
       {"and", "documents with all of the terms", Matching::all, run_and},

@@ -8,6 +8,8 @@
 /// Query algorithms: functions from the posting lists of a query to its best documents.
 namespace quern {
 
+class ListBitmaps;
+
 /// A query term's posting list and weight.
 struct WeightedList {
   PostingList list;
@@ -75,6 +77,7 @@ struct ScoringContext {
   std::span<const float> upper_bounds;         ///< by docID: of its score and all later ones; empty: unknown
   docid_t first = 0;                           ///< `and` starts here; `top` holds earlier documents
   const DocumentSet* passing = nullptr;        ///< documents that pass the filter; null: all
+  ListBitmaps* bitmaps = nullptr;              ///< of the index, for quantized scores; null: none
   float above = -1;  ///< documents that don't score more may be left out; -1 is below all scores
 
   /// Marks documents without any of the terms: below all scores, which may be 0 with static scores.
@@ -138,6 +141,9 @@ const QueryAlgorithm& algorithm_named(std::string_view name);
 void run_wand(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top);
 /// Block-max WAND: uses the upper bounds of blocks.
 void run_bmw(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top);
+/// Block-max pruning, for quantized scores: scores blocks of documents whose upper bounds are high enough, with bitmaps
+/// of the longest lists. Exact scores have none: WAND.
+void run_bmp(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top);
 /// Throws InvalidArgument if the index is one of several shards and the algorithm needs all of them: and-or must know
 /// how many documents of every shard contain all terms.
 void check_whole_results(const IndexReader& index, const QueryAlgorithm& algorithm);

@@ -67,6 +67,25 @@ inline std::size_t keep_above(const docid_t* docids, const float* scores, std::s
   return kept;
 }
 
+inline std::size_t add_bitmaps(const BitmapWindow* lists, std::size_t n, unsigned block, float* sums) {
+  std::size_t postings = 0;
+  for (const BitmapWindow* list = lists; list < lists + n; ++list) {
+    const std::uint8_t* impact = list->impacts + list->ranks[block];
+    for (std::uint64_t bits = list->bits[block]; bits != 0; bits &= bits - 1, ++postings)
+      sums[std::countr_zero(bits)] += static_cast<float>(list->weight * *impact++);
+  }
+  return postings;
+}
+
+/// Sums are not negative: the bits of such floats are ordered as the floats are, and compilers vectorize this.
+inline void add_greatest(const float* sums, float* bounds) {
+  for (unsigned block = 0; block < bitmap_window / bitmap_block; ++block, sums += bitmap_block) {
+    std::uint32_t max = 0;
+    for (unsigned i = 0; i < bitmap_block; ++i) max = std::max(max, std::bit_cast<std::uint32_t>(sums[i]));
+    bounds[block] += std::bit_cast<float>(max);
+  }
+}
+
 inline std::size_t count_up_to(const docid_t* docids, std::size_t n, docid_t last) {
   std::size_t count = 0;
   while (count < n && docids[count] <= last) ++count;

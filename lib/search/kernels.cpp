@@ -15,8 +15,8 @@ const QueryKernels& query_kernels_of(SimdLevel level) {
   return portable_query_kernels;
 }
 
-const QueryKernels portable_query_kernels = {query_loops::find,       query_loops::term_scores,
-                                             query_loops::add,        query_loops::take_above,
-                                             query_loops::keep_above, query_loops::count_up_to};
+const QueryKernels portable_query_kernels = {
+    query_loops::find,       query_loops::term_scores, query_loops::add,         query_loops::take_above,
+    query_loops::keep_above, query_loops::count_up_to, query_loops::add_bitmaps, query_loops::add_greatest};
 
 }  // namespace quern

@@ -1,4 +1,6 @@
 #pragma once
+#include <bit>
+
 #include "quern/core/scratch_memory.hpp"
 #include "quern/core/simd_level.hpp"
 #include "quern/search/document_set.hpp"
@@ -36,6 +38,19 @@ struct ImpactScale {
   float weight = 0;
 };
 
+/// Documents of a bitmap's block, one bit for each, and blocks of its window: as many, so that the kernel that adds up
+/// blocks' impacts also adds up their maxima.
+inline constexpr unsigned bitmap_block = 64, bitmap_window = bitmap_block * bitmap_block;
+
+/// A list in a window of documents, as a bitmap.
+struct BitmapWindow {
+  const std::uint64_t* bits = nullptr;    ///< of each block
+  const std::uint16_t* ranks = nullptr;   ///< postings in the window before each block
+  const std::uint8_t* impacts = nullptr;  ///< of the window's postings; kernels may read 64 bytes of any block's
+  std::int32_t weight = 0;                ///< factor of the impacts, at most max_bitmap_weight
+};
+inline constexpr std::int32_t max_bitmap_weight = 0x7fff;
+
 struct QueryKernels {
   /// Searches a block for wanted[first] to wanted[end - 1]: ascending, at most max_wanted, none above the block's last
   /// docID. Writes those that the block contains, in order, and returns their number; may overwrite one more element.
@@ -54,6 +69,11 @@ struct QueryKernels {
   std::size_t (*keep_above)(const docid_t* docids, const float* scores, std::size_t n, float min, ScoredArrays out);
   /// The number of docIDs among the first n (ascending) that are at most `last`.
   std::size_t (*count_up_to)(const docid_t* docids, std::size_t n, docid_t last);
+  /// Adds weight times impact for the postings of n lists in a block of their window to sums[i], for document i of the
+  /// block. Returns the number of postings. Sums are integers below 2^24, also those of the next two.
+  std::size_t (*add_bitmaps)(const BitmapWindow* lists, std::size_t n, unsigned block, float* sums);
+  /// Adds the greatest sum of each of a window's blocks to the block's bound.
+  void (*add_greatest)(const float* sums, float* bounds);
 };
 
 /// The kernels of simd_level().

@@ -113,10 +113,58 @@ std::size_t count_up_to(const docid_t* docids, std::size_t n, docid_t last) {
   return std::min(count, n);
 }
 
+/// For each byte of a bitmap: where the impacts of its documents are, as _mm_shuffle_epi8 takes it.
+constexpr auto impact_places = [] {
+  std::array<std::array<std::uint8_t, 8>, 256> places = {};
+  for (unsigned bits = 0; bits < places.size(); ++bits)
+    for (unsigned i = 0, place = 0; i < 8; ++i)
+      places[bits][i] = (bits >> i & 1) != 0 ? static_cast<std::uint8_t>(place++) : std::uint8_t{0x80};
+  return places;
+}();
+
+__m128i places_of(std::uint64_t bits) {
+  return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(impact_places[bits & 0xff].data()));
+}
+
+/// The impacts of 16 documents, 0 for those without the term; moves past them.
+__m128i spread(std::uint64_t bits, const std::uint8_t*& impacts) {
+  const int in_first = std::popcount(bits & 0xff);
+  // Saturation keeps the mark of documents without the term.
+  const __m128i second = _mm_adds_epu8(places_of(bits >> 8), _mm_set1_epi8(static_cast<char>(in_first)));
+  const __m128i loaded = _mm_loadu_si128(reinterpret_cast<const __m128i*>(impacts));
+  impacts += std::popcount(bits & 0xffff);
+  return _mm_shuffle_epi8(loaded, _mm_unpacklo_epi64(places_of(bits), second));
+}
+
+void add_pairs(float* to, __m128i pairs, __m256i weights) {
+  const __m256i sums = _mm256_madd_epi16(_mm256_cvtepu8_epi16(pairs), weights);
+  _mm256_storeu_ps(to, _mm256_add_ps(_mm256_loadu_ps(to), _mm256_cvtepi32_ps(sums)));
+}
+
+std::size_t add_bitmaps(const BitmapWindow* lists, std::size_t n, unsigned block, float* to) {
+  std::size_t postings = 0;
+  for (std::size_t i = 0; i < n; i += 2) {
+    const BitmapWindow &a = lists[i], &b = lists[std::min(i + 1, n - 1)];
+    const std::int32_t second = i + 1 < n ? b.weight : 0;
+    const __m256i weights = _mm256_set1_epi32(second << 16 | a.weight);
+    const std::uint8_t* impacts_a = a.impacts + a.ranks[block];
+    const std::uint8_t* impacts_b = b.impacts + b.ranks[block];
+    for (unsigned from = 0; from < bitmap_block; from += 16) {
+      const __m128i of_a = spread(a.bits[block] >> from, impacts_a), of_b = spread(b.bits[block] >> from, impacts_b);
+      add_pairs(to + from, _mm_unpacklo_epi8(of_a, of_b), weights);
+      add_pairs(to + from + 8, _mm_unpackhi_epi8(of_a, of_b), weights);
+    }
+    postings += static_cast<std::size_t>(std::popcount(a.bits[block]));
+    if (i + 1 < n) postings += static_cast<std::size_t>(std::popcount(b.bits[block]));
+  }
+  return postings;
+}
+
 }  // namespace
 
-const QueryKernels avx2_query_kernels = {find,       term_scores, query_loops::add, take_above, query_loops::keep_above,
-                                         count_up_to};
+const QueryKernels avx2_query_kernels = {
+    find,        term_scores, query_loops::add,         take_above, query_loops::keep_above,
+    count_up_to, add_bitmaps, query_loops::add_greatest};
 
 }  // namespace quern
 

@@ -55,7 +55,8 @@ QueryEngine::QueryEngine(const IndexReader& index, const ScoringOptions& options
     : index_(index),
       options_(options),
       memory_(std::move(memory)),
-      found_terms_(index, memory_.for_terms() / FoundTerms::term_bytes) {
+      found_terms_(index, memory_.for_terms() / FoundTerms::term_bytes),
+      bitmaps_(index, memory_.for_bitmaps()) {
   on_threads(threads, [&] { prepare(); });
 }
 
@@ -298,6 +299,7 @@ ScoringContext QueryEngine::scoring_context() const {
   context.constants = constants_;
   context.bounds_hold = options_.bm25 == index_.manifest().bm25;
   context.quantizer = quantizer();
+  context.bitmaps = quantizer_ ? &bitmaps_ : nullptr;
   context.static_scores = static_scores_;
   context.static_score_bounds = static_score_bounds_;
   context.upper_bounds = upper_bounds_;

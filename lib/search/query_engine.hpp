@@ -2,6 +2,7 @@
 #include "quern/formats/index_file.hpp"
 #include "quern/formats/index_shards.hpp"
 #include "quern/search/algorithm.hpp"
+#include "quern/search/list_bitmaps.hpp"
 #include "quern/search/query_memory.hpp"
 #include "quern/search/query_terms.hpp"
 #include "quern/search/scoring.hpp"
@@ -96,7 +97,8 @@ class QueryEngine {
   const IndexReader& index_;
   ScoringOptions options_;
   QueryMemory memory_;
-  mutable FoundTerms found_terms_;            ///< thread-safe
+  mutable FoundTerms found_terms_;  ///< thread-safe, like the next
+  mutable ListBitmaps bitmaps_;
   std::optional<ImpactQuantizer> quantizer_;  ///< for quantized scores
   std::vector<float> constants_;
   std::vector<float> static_scores_, static_score_bounds_;  ///< as in ScoringContext

@@ -6,9 +6,10 @@ namespace quern {
 
 QueryMemory::QueryMemory(std::uint64_t bytes, unsigned threads) {
   check_range("threads", threads, 1u, std::numeric_limits<unsigned>::max());
-  // Concurrent queries share a quarter of the budget; a sixteenth of that quarter is for terms.
+  // Concurrent queries share a quarter of the budget; a sixteenth of that quarter is for terms, a half for bitmaps.
   for_terms_ = std::min(bytes / 64, max_for_terms);
-  max_share_ = (bytes / 4 - for_terms_) / threads;
+  for_bitmaps_ = bytes / 8;
+  max_share_ = (bytes / 4 - for_terms_ - for_bitmaps_) / threads;
   max_alone_ = bytes - bytes / 4;
   large_ = std::make_unique<std::mutex>();
 }

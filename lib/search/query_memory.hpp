@@ -21,6 +21,8 @@ class QueryMemory {
 
   /// Memory for terms that are cached for later queries.
   std::uint64_t for_terms() const { return for_terms_; }
+  /// Memory for bitmaps of lists that later queries use again.
+  std::uint64_t for_bitmaps() const { return for_bitmaps_; }
   /// Maximum bytes of a query that runs beside others, and of one that runs alone.
   std::uint64_t max_share() const { return max_share_; }
   std::uint64_t max_alone() const { return max_alone_; }
@@ -54,6 +56,7 @@ class QueryMemory {
   static constexpr std::uint64_t max_for_terms = std::uint64_t{10} << 20;
 
   std::uint64_t for_terms_ = max_for_terms;
+  std::uint64_t for_bitmaps_ = std::uint64_t{1} << 30;
   std::uint64_t max_share_ = std::numeric_limits<std::uint64_t>::max();  ///< per concurrent query
   std::uint64_t max_alone_ = std::numeric_limits<std::uint64_t>::max();
   std::unique_ptr<std::mutex> large_;  ///< held by a large query; null without a limit

@@ -1,7 +1,9 @@
 #include "quern/search/union_cost.hpp"
 
 #include <cmath>
+#include <limits>
 
+#include "quern/search/list_bitmaps.hpp"
 #include "quern/search/scoring.hpp"
 
 namespace quern {
@@ -17,6 +19,8 @@ constexpr double candidates_per_result = 3;
 // Costs. `or`: per document of the collection, besides its postings. The others: per list; per posting of an essential
 // list; in the other lists, per posting decoded and per document looked up.
 constexpr double per_document = 1.0 / 32, per_list = 40, per_essential = 1.25, per_decoded = 0.5, per_look_up = 2.5;
+/// `bmp`: per document of the collection, and per document and list with a bitmap.
+constexpr double per_bitmap_document = 0.1, per_bit = 1.0 / 48;
 /// Upper bounds of windows cost this per posting and save this part of a posting in essential lists.
 constexpr double per_bounded = 0.16, saved_by_windows = 0.875;
 
@@ -37,6 +41,15 @@ double likely_threshold(const ScoringContext& context, std::span<const WeightedL
   const double part = std::min(0.5, static_cast<double>(k) / documents);
   const double deviations = tail * std::sqrt(-2 * std::log(2 * part));
   return std::max<double>(context.above, mean + deviations * std::sqrt(variance));
+}
+
+double bitmap_cost(const ScoringContext& context, std::span<const WeightedList> lists) {
+  if (!context.bitmaps) return std::numeric_limits<double>::infinity();
+  const double documents = context.index->num_documents();
+  double cost = per_bitmap_document * documents;
+  for (const WeightedList& list : lists)
+    cost += ListBitmap::suits(*context.index, list.list) ? per_bit * documents : static_cast<double>(list.list.df);
+  return cost;
 }
 
 }  // namespace
@@ -63,6 +76,7 @@ UnionCosts union_costs(const ScoringContext& context, std::span<const WeightedLi
         per_decoded * std::min(df, candidates * context.index->block_size()) + per_look_up * std::min(df, candidates);
   }
   costs.windows = costs.pivots + per_bounded * postings - saved_by_windows * summed;
+  costs.bitmaps = bitmap_cost(context, lists);
   return costs;
 }
 

@@ -8,6 +8,7 @@ struct UnionCosts {
   double exhaustive = 0;  ///< `or`
   double pivots = 0;      ///< `wand`
   double windows = 0;     ///< `maxscore`
+  double bitmaps = 0;     ///< `bmp`; infinite if it isn't possible
 };
 
 /// Estimates the costs for two lists or more, in the order of summation, from their lengths and upper bounds; reads no

@@ -192,4 +192,53 @@ TEST_CASE("all levels count the docIDs up to a given one", "[query][kernels][pro
   }
 }
 
+TEST_CASE("all levels add up bitmaps, and blocks' greatest sums", "[query][kernels][property]") {
+  RandomBits random(5);
+  struct List {
+    std::array<std::uint64_t, bitmap_block> bits = {};
+    std::array<std::uint16_t, bitmap_block> ranks = {};
+    std::vector<std::uint8_t> impacts;
+    std::int32_t weight = 0;
+  };
+  for (std::size_t n = 0; n < 12; ++n) {
+    std::vector<List> lists(n);
+    std::vector<float> sums(bitmap_window), expected;
+    for (float& sum : sums) sum = static_cast<float>(random.below(3) == 0 ? random.below(1000) : 0);
+    expected = sums;
+    std::array<std::size_t, bitmap_block> postings = {};
+    for (List& list : lists) {
+      list.weight = static_cast<std::int32_t>(random.below(4) == 0 ? max_bitmap_weight / 8 : random.below(300));
+      const std::uint64_t share = 1 + random.below(20);
+      for (unsigned block = 0; block < bitmap_block; ++block) {
+        list.ranks[block] = static_cast<std::uint16_t>(list.impacts.size());
+        for (unsigned i = 0; i < bitmap_block; ++i) {
+          if (random.below(share) != 0) continue;
+          list.bits[block] |= std::uint64_t{1} << i;
+          list.impacts.push_back(static_cast<std::uint8_t>(random.below(256)));
+          expected[block * bitmap_block + i] += static_cast<float>(list.weight * list.impacts.back());
+          ++postings[block];
+        }
+      }
+      list.impacts.resize(list.impacts.size() + 64, 255);
+    }
+    std::vector<BitmapWindow> windows;
+    for (const List& list : lists)
+      windows.push_back({list.bits.data(), list.ranks.data(), list.impacts.data(), list.weight});
+    std::array<float, bitmap_block> greatest = {};
+    for (unsigned block = 0; block < bitmap_block; ++block)
+      greatest[block] =
+          7 + *std::max_element(expected.begin() + block * bitmap_block, expected.begin() + (block + 1) * bitmap_block);
+    for_each_level([&](const QueryKernels& kernels) {
+      std::vector<float> added = sums;
+      for (unsigned block = 0; block < bitmap_block; ++block)
+        REQUIRE(kernels.add_bitmaps(windows.data(), n, block, added.data() + block * bitmap_block) == postings[block]);
+      REQUIRE(added == expected);
+      std::array<float, bitmap_block> bounds;
+      bounds.fill(7);
+      kernels.add_greatest(added.data(), bounds.data());
+      REQUIRE(bounds == greatest);
+    });
+  }
+}
+
 }  // namespace quern

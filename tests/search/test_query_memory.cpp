@@ -12,13 +12,13 @@ using namespace quern;
 TEST_CASE("queries of usual size run concurrently, larger ones one at a time", "[query]") {
   const QueryMemory memory(8000, 4);
   QueryMemory::Claim usual(memory), large(memory);
-  usual.raise_to(468);
+  usual.raise_to(218);
   CHECK_FALSE(usual.is_alone());
-  large.raise_to(469);
+  large.raise_to(219);
   CHECK(large.is_alone());
   large.raise_to(6000);
   QueryMemory::Claim beside(memory);
-  beside.raise_to(468);
+  beside.raise_to(218);
   CHECK_FALSE(beside.is_alone());
 
   std::atomic<int> running = 0, most = 0;

@@ -1,0 +1,99 @@
+#include "quern/search/list_bitmaps.hpp"
+#include "quern/search/list_window.hpp"
+#include "quern/search/scoring.hpp"
+
+namespace quern {
+namespace {
+
+/// BMP (Mallia, Suel, Tonellotto: Faster Learned Sparse Retrieval with Block-Max Pruning, SIGIR 2024) for the lists
+/// that have bitmaps: blocks of documents are scored only if their upper bounds reach the threshold. The other lists,
+/// whose blocks would have few postings each, are added up before, window by window; so bounds have their exact sums.
+class BlockMaxPruning {
+ public:
+  BlockMaxPruning(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top)
+      : context_(context),
+        kernels_(query_kernels()),
+        threshold_(primed_threshold(context, lists, top.k()), top),
+        top_(top),
+        sums_(bitmap_window),
+        found_(bitmap_block) {
+    for (const WeightedList& list : lists) {
+      const ListBitmap* bitmap = list.weight <= max_bitmap_weight ? context.bitmaps->find(list.list) : nullptr;
+      if (bitmap)
+        bitmaps_.push_back({bitmap, static_cast<std::int32_t>(list.weight)});
+      else
+        others_.emplace_back(context, list);
+    }
+    windows_.resize(bitmaps_.size());
+    std::fill_n(sums_.get(), sums_.size(), 0.0f);
+  }
+
+  void run() {
+    const docid_t documents = context_.index->num_documents();
+    for (docid_t begin = 0; begin < documents; begin += std::min(bitmap_window, documents - begin))
+      if (const docid_t end = begin + std::min(bitmap_window, documents - begin); context_.some_pass(begin, end))
+        score(begin, end);
+  }
+
+ private:
+  struct WeightedBitmap {
+    const ListBitmap* bitmap;
+    std::int32_t weight;
+  };
+
+  void score(docid_t begin, docid_t end) {
+    const std::size_t window = begin / bitmap_window;
+    for (std::size_t i = 0; i < bitmaps_.size(); ++i)
+      windows_[i] = bitmaps_[i].bitmap->maxima(window, bitmaps_[i].weight);
+    bounds_.fill(0);
+    kernels_.add_bitmaps(windows_.data(), windows_.size(), 0, bounds_.data());
+    if (!can_pass(begin, end)) return;
+    if (!others_.empty()) {
+      std::fill_n(sums_.get(), bitmap_window, 0.0f);
+      for (ListWindow& list : others_) list.add_to(begin, end, sums_.get());
+      kernels_.add_greatest(sums_.get(), bounds_.data());
+    }
+    for (std::size_t i = 0; i < bitmaps_.size(); ++i)
+      windows_[i] = bitmaps_[i].bitmap->window(window, bitmaps_[i].weight);
+    for (unsigned block = 0; block * bitmap_block < end - begin; ++block)
+      if (bounds_[block] > threshold_.value(begin)) score_block(begin + block * bitmap_block, end, block);
+  }
+
+  /// Whether a document of a window may be a result. All sums are integers that floats hold exactly.
+  bool can_pass(docid_t begin, docid_t end) {
+    float bound = *std::max_element(bounds_.begin(), bounds_.end());
+    for (ListWindow& list : others_) bound += list.bound(begin, end);
+    return bound > threshold_.value(begin);
+  }
+
+  void score_block(docid_t begin, docid_t end_of_window, unsigned block) {
+    float* const sums = sums_.get() + block * bitmap_block;
+    if (!context_.some_pass(begin, begin + std::min(bitmap_block, end_of_window - begin))) return;
+    context_.statistics->postings_scored += kernels_.add_bitmaps(windows_.data(), windows_.size(), block, sums);
+    const auto min = static_cast<float>(threshold_.value(begin));
+    found_.resize(kernels_.take_above(sums, bitmap_block, begin, min, 0, found_.from(0)));
+    if (found_.empty()) return;
+    found_.keep(context_.passing);
+    add_all(found_, top_);
+  }
+
+  const ScoringContext& context_;
+  const QueryKernels& kernels_;
+  Threshold threshold_;
+  TopK& top_;
+  std::vector<WeightedBitmap> bitmaps_;
+  std::vector<BitmapWindow> windows_;  ///< of bitmaps_
+  std::vector<ListWindow> others_;
+  std::array<float, bitmap_block> bounds_;  ///< of a window's blocks
+  ScratchArray<float> sums_;                ///< of a window
+  Candidates found_;
+};
+
+}  // namespace
+
+void run_bmp(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top) {
+  if (!context.bitmaps) return run_wand(context, lists, top);
+  BlockMaxPruning(context, lists, top).run();
+}
+
+}  // namespace quern
