@@ -184,9 +184,11 @@ TEST_CASE("texts under unknown names and empty documents are named once, with th
   const RunOutcome outcome = run_quern({"parse", corpus, "-o", folder.path("c"), "--json"});
   CHECK(outcome.exit_status == 0);
   const auto warning = [&](std::size_t offset) { return "warning: " + corpus + ": byte " + std::to_string(offset); };
-  CHECK(contains(outcome.err, warning(read.size()) +
-                                  ": document '2' is empty: it has no text under contents, text, content or body; its "
-                                  "key 'vector' is ignored; its record has 26 bytes (3 documents in total)\n"));
+  CHECK(contains(outcome.err,
+                 warning(read.size()) +
+                     ": document '2' is empty: it has no text under contents, text, content or body; its "
+                     "key 'vector' is ignored; --impacts N indexes the weights of a vector; its record has 26 bytes "
+                     "(3 documents in total)\n"));
   CHECK(contains(outcome.err, warning(read.size() + empty.size()) +
                                   ": it has no text under contents, text, content or body; its key 'summary' is "
                                   "indexed instead\n"));

@@ -66,10 +66,10 @@ TEST_CASE("every numeric option refuses values that are not numbers or out of ra
   const CommandLine numbers = {
       "N",           "N,...", "X",  "X,...", "A",    "C",       "L",           "L,...",           "MS",
       "MS|none,...", "S",     "US", "GB/s",  "SIZE", "SIZE|P%", "SIZE|P%,...", "SIZE|P%|all,...", "9|10"};
-  const CommandLine others = {"NAME",   "NAME,...",      "NAME|FILE", "FILE", "FILE|INDEX",    "links|none|FILE",
-                              "FOLDER", "INDEX",         "TEXT",      "GLOB", "FILE|none,...", "FILE,...",
-                              "DOCNO",  "LIST",          "MODEL",     "KEY",  "KEY,...",       "FILTER",
-                              "I/N",    "KEY=VALUE,...", "FROM-TO",   "TAG",  "STATISTICS",    "CODE,..."};
+  const CommandLine others = {
+      "NAME", "NAME,...",      "NAME|FILE", "FILE",  "FILE|INDEX", "links|none|FILE", "FOLDER", "INDEX",   "TEXT",
+      "GLOB", "FILE|none,...", "FILE,...",  "DOCNO", "LIST",       "MODEL",           "KEY",    "KEY,...", "FILTER",
+      "I/N",  "KEY=VALUE,...", "FROM-TO",   "TAG",   "STATISTICS", "CODE,...",        "RUN"};
   std::size_t tried = 0, options = 0;
   for (const CommandLine& command : all_commands()) {
     for (const ShownOption& option : options_with_value(command)) {
