@@ -14,6 +14,8 @@ namespace {
 constexpr std::uint64_t max_columns = std::uint64_t{1} << 31;
 /// As many documents as an index can have.
 constexpr std::uint64_t max_rows = end_docid;
+/// Far more than any disk holds; their bytes fit 64 bits.
+constexpr std::uint64_t max_weights = std::uint64_t{1} << 60;
 /// Weights in a piece of a line.
 constexpr std::size_t piece_weights = 4096;
 
@@ -48,7 +50,8 @@ std::optional<MatrixHeader> read_matrix_header(std::string_view head) {
   const MatrixHeader header{load_le<std::uint64_t>(bytes.data()), load_le<std::uint64_t>(bytes.data() + 8),
                             load_le<std::uint64_t>(bytes.data() + 16)};
   const bool is_possible = header.rows > 0 && header.rows <= max_rows && header.columns > 0 &&
-                           header.columns <= max_columns && header.weights / header.columns <= header.rows;
+                           header.columns <= max_columns && header.weights <= max_weights &&
+                           header.weights / header.columns <= header.rows;
   return is_possible ? std::optional(header) : std::nullopt;
 }
 

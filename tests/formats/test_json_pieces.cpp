@@ -246,12 +246,14 @@ TEST_CASE("A document without a known text is indexed whole, and names its keys"
     return parsed.result.remark;
   };
   const std::string start = "it has no text under contents, text, content or body; its ";
+  const std::string hint = "; impacts N indexes the weights of a vector";
   CHECK(remark(R"({"id": 1, "vector": {"a": 1.5}, "foo": "bar", "none": null})") ==
-        start + "keys 'vector', 'foo' are indexed instead");
+        start + "keys 'vector', 'foo' are indexed instead" + hint);
   CHECK(body == "bar");
   CHECK(remark(R"({"id": 1, "title": "t", "abstract\n": "b"})") == start + "key 'abstract?' is indexed instead");
   CHECK(body == "b");
-  CHECK(remark(R"({"id": 1, "vector": {"a": 1.5}, "year": 1999})") == start + "keys 'vector', 'year' are ignored");
+  CHECK(remark(R"({"id": 1, "vector": {"a": 1.5}, "year": 1999})") ==
+        start + "keys 'vector', 'year' are ignored" + hint);
   CHECK(body.empty());
   CHECK(
       remark(R"({"id": 1, "doc": {"parts": ["a", {"name": "b"}, 7, [["c"]], {}]}, "url": "u", "passage": "d\n\ne"})") ==

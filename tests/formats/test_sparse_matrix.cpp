@@ -124,8 +124,8 @@ TEST_CASE("a truncated matrix is refused at every length, whatever its header pr
   MatrixFile huge = small_matrix();
   huge.rows = std::numeric_limits<std::uint32_t>::max();
   huge.columns = std::int64_t{1} << 31;
-  huge.weights = std::int64_t{1} << 62;
-  check_refused(huge, "ends before the last of its 4294967295 rows with 4611686018427387904 weights");
+  huge.weights = std::int64_t{1} << 60;
+  check_refused(huge, "ends before the last of its 4294967295 rows with 1152921504606846976 weights");
 }
 
 TEST_CASE("only possible numbers of rows, columns and weights are a matrix", "[format]") {
@@ -140,6 +140,7 @@ TEST_CASE("only possible numbers of rows, columns and weights are a matrix", "[f
   CHECK_FALSE(is_matrix(0, 5, 0));
   CHECK_FALSE(is_matrix(3, 0, 0));
   CHECK_FALSE(is_matrix(3, 5, 20));
+  CHECK_FALSE(is_matrix(std::int64_t{1} << 31, std::int64_t{1} << 31, (std::int64_t{1} << 60) + 1));
   CHECK_FALSE(is_matrix(-3, 5, 2));
   CHECK_FALSE(is_matrix(3, -5, 2));
   CHECK_FALSE(is_matrix(3, 5, -2));

@@ -232,7 +232,7 @@ void add_eval_command(CLI::App& program) {
       add_output_option(command, "--html", arguments.report, "FILE",
                         "Also write a report for browsers: one page with tables and plots, of the runs and each query");
   add_input_option(
-      command, "--exact", arguments.exact, "RUN",
+      command, "--exact", arguments.exact, "FILE",
       "Measure which of the best results of this run the others have, in place of judgements: exact_recall")
       ->excludes(html)
       ->excludes(command.get_option("--complete"))
