@@ -246,7 +246,7 @@ TEST_CASE("A document without a known text is indexed whole, and names its keys"
     return parsed.result.remark;
   };
   const std::string start = "it has no text under contents, text, content or body; its ";
-  const std::string hint = "; impacts N indexes the weights of a vector";
+  const std::string hint = "; " + std::string(option_name<"impacts">) + " N indexes the weights of a vector";
   CHECK(remark(R"({"id": 1, "vector": {"a": 1.5}, "foo": "bar", "none": null})") ==
         start + "keys 'vector', 'foo' are indexed instead" + hint);
   CHECK(body == "bar");
