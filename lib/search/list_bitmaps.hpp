@@ -58,7 +58,7 @@ class ListBitmaps {
   /// The index must outlive it. Bitmaps take at most `max_bytes`; lists that come later get none.
   ListBitmaps(const IndexReader& index, std::uint64_t max_bytes) : index_(index), max_bytes_(max_bytes) {}
 
-  /// The list's bitmap, which may be made now; null if the list doesn't suit or there is no memory left.
+  /// The list's bitmap, made if necessary; null if a bitmap doesn't suit the list or exceeds the memory.
   const ListBitmap* find(const PostingList& list);
 
  private:

@@ -251,7 +251,7 @@ TEST_CASE("wrong usage exits with status 2 and says what is wrong", "[cli]") {
       {{"query", index, "--query", "mill", "--idf", "none"}, "lucene"},
       {{"query", "--query", "mill"}, "INDEX"},
       {{"eval", corpus, corpus, "--measures", "map", "ndcg@10"},
-       "'ndcg@10' is read as FILE, and there is no such file; separate the values of --measures by commas: "
+       "no file 'ndcg@10' for FILE; separate the values of --measures by commas: "
        "--measures map,ndcg@10"},
       {{"eval", "--measures", "map", "ndcg@10", corpus, corpus}, "commas: --measures map,ndcg@10"},
       {{"tune", index, "-q", corpus, "--qrels", corpus, "--k1=0.4", "0.8"}, "commas: --k1 0.4,0.8"},

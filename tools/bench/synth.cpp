@@ -73,10 +73,11 @@ std::optional<IndexReader> source_with_weights(const SynthArguments& arguments) 
   IndexReader index = IndexReader::open(arguments.df);
   if (!index.manifest().impacts || index.manifest().weighting) return std::nullopt;
   const SynthOptions& synth = arguments.synth;
-  if (!arguments.queries.empty() || synth.mean_length > 0 || synth.pagerank || synth.order_by_score)
+  if (!arguments.queries.empty() || synth.mean_length > 0 || synth.pagerank || synth.order_by_score ||
+      synth.clustering != SynthOptions().clustering || arguments.df_documents > 0)
     throw usage_error(
         "{} has given weights, and a twin takes terms, lengths and order from it; omit --queries, --mean-length, "
-        "--pagerank and --order",
+        "--pagerank, --order, --clustering and --df-docs",
         arguments.df);
   return index;
 }

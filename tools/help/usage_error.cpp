@@ -170,8 +170,8 @@ void refuse_split_lists(const CLI::App& command) {
       const std::string& word = option->results()[number];
       std::error_code unknown;
       if (!std::filesystem::exists(word, unknown) && word != "-" && may_have(*before, word, true))
-        throw CLI::ValidationError(fmt::format("'{}' is read as {}, and there is no such file{}", word,
-                                               option->get_name(true), list_remedy(*before, word)));
+        throw CLI::ValidationError(
+            fmt::format("no file '{}' for {}{}", word, option->get_name(true), list_remedy(*before, word)));
     }
     before = option;
   }

@@ -137,8 +137,9 @@ TEST_CASE("a twin's bytes depend on the seed, not on threads and memory", "[synt
 TEST_CASE("quern synth says what does not apply to a twin with given weights", "[cli][synth]") {
   const TemporaryFolder folder;
   const std::string source = index_of_vectors(folder, "natural"), queries = folder.write("q", "t1 t2\n");
-  for (const CommandLine& more : {CommandLine{"-q", queries}, CommandLine{"--mean-length", "40"},
-                                  CommandLine{"--pagerank"}, CommandLine{"--order", "score"}}) {
+  for (const CommandLine& more :
+       {CommandLine{"-q", queries}, CommandLine{"--mean-length", "40"}, CommandLine{"--pagerank"},
+        CommandLine{"--clustering", "0.4"}, CommandLine{"--df-docs", "9"}, CommandLine{"--order", "score"}}) {
     CommandLine words = {"synth", "--df", source, "-o", folder.path("twin")};
     words.insert(words.end(), more.begin(), more.end());
     const RunOutcome outcome = run_quern(words);

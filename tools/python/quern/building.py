@@ -78,7 +78,7 @@ def index(
         other str, except for title, url and kept fields;
       a pandas.DataFrame, whose rows are documents; a value that is missing in a kept field is none;
       a pyarrow.Table or pyarrow.dataset.Dataset, such as the files of Parquet, or a datasets.Dataset, whose rows are
-        documents; a vector is a map or a struct, in which null is no weight;
+        documents; a vector is a map or a struct, without its nulls;
       a sparse matrix of SciPy, with `impacts`: its rows are documents with the rows' numbers, from 0, as docnos and those
         of the columns as terms;
       an iterable of (docno, text), or of texts, whose docnos are "1", "2" and so on (a list of texts is taken for paths if
