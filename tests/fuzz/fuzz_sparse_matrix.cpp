@@ -11,11 +11,29 @@
 
 namespace {
 
+/// What is left of a file. Unlike ByteSource::from_memory(), never decompresses: only the start of a file tells that.
+class RestOfFile final : public quern::ByteSource {
+ public:
+  explicit RestOfFile(std::string bytes) : bytes_(std::move(bytes)) {}
+
+  std::size_t read(std::span<std::uint8_t> to) override {
+    const std::size_t size = std::string_view(bytes_).substr(read_).copy(reinterpret_cast<char*>(to.data()), to.size());
+    read_ += size;
+    return size;
+  }
+  const std::string& name() const override { return name_; }
+  std::uint64_t compressed_bytes_read() const override { return read_; }
+
+ private:
+  std::string name_ = "fuzz", bytes_;
+  std::size_t read_ = 0;
+};
+
 /// The lines of a file, or the message of the error that ends them.
 std::string matrix_in_file(const std::string& bytes, std::size_t head) {
   std::string text;
   try {
-    quern::MatrixLines lines(bytes.substr(0, head), quern::ByteSource::from_memory("fuzz", bytes.substr(head)),
+    quern::MatrixLines lines(bytes.substr(0, head), std::make_shared<RestOfFile>(bytes.substr(head)),
                              quern::fuzz::fuzz_resources().tmp_folder);
     quern::Bytes piece(1000);
     for (std::size_t size = lines.read(piece); size > 0; size = lines.read(piece))
