@@ -55,18 +55,13 @@ void run_or(const ScoringContext& context, std::span<const WeightedList> lists, 
   }
 }
 
-/// MaxScore over windows of documents with block maxima: skips postings that cannot matter.
-void run_maxscore(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top) {
-  WindowUnion windows(context, lists, top);
-  windows.probe();
-  windows.finish();
-}
-
-/// Predicts the fastest union for a query. All unions have the same results.
+/// Predicts the fastest union for a query. All unions have the same results, but not all keep to a budget.
 auto choose_union(const ScoringContext& context, std::span<const WeightedList> lists, std::size_t k) {
+  if (context.budget && lists.size() == 1) return run_maxscore;
   if (lists.size() == 1)
     return lists.front().list.df < std::max<std::uint64_t>(short_list, times_results * k) ? run_wand : run_bmw;
   const UnionCosts costs = union_costs(context, lists, k);
+  if (context.budget) return costs.bitmaps < costs.windows ? run_bmp : run_maxscore;
   const bool by_window = lists.size() >= many_terms && costs.windows < costs.pivots;
   // Where windows would pay, the blocks of bitmaps pay more.
   if (costs.bitmaps < std::min(costs.exhaustive, costs.pivots)) return run_bmp;
@@ -107,14 +102,22 @@ void run_and_or(const ScoringContext& context, std::span<const WeightedList> lis
 
 }  // namespace
 
+void run_maxscore(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top) {
+  WindowUnion windows(context, lists, top);
+  if (context.budget) return windows.finish_within_budget();
+  windows.probe();
+  windows.finish();
+}
+
 const std::vector<QueryAlgorithm>& all_algorithms() {
   static const std::vector<QueryAlgorithm> algorithms = {
-      {"auto", "documents with any of the terms, by the union that is fastest for the query", Matching::any, run_auto},
+      {"auto", "documents with any of the terms, by the union that is fastest for the query", Matching::any, run_auto,
+       false, true},
       {"maxscore", "documents with any of the terms; skips windows and postings that cannot matter", Matching::any,
-       run_maxscore},
+       run_maxscore, false, true},
       {"bmw", "documents with any of the terms, by block-max WAND", Matching::any, run_bmw},
       {"bmp", "documents with any of the terms, by block-max pruning; for scores that are sums of integers",
-       Matching::any, run_bmp},
+       Matching::any, run_bmp, false, true},
       {"wand", "documents with any of the terms, by WAND", Matching::any, run_wand},
       {"or", "documents with any of the terms, every posting scored", Matching::any, run_or},
       {"and", "documents with all of the terms", Matching::all, run_and},
@@ -128,6 +131,17 @@ const std::vector<QueryAlgorithm>& all_algorithms() {
 
 const QueryAlgorithm& algorithm_named(std::string_view name) {
   return find_named(all_algorithms(), name, "query algorithm");
+}
+
+QueryAlgorithm within_budget(const QueryAlgorithm& algorithm, const SearchBudget& budget) {
+  if (budget.time_us) check_range("the time budget in microseconds", *budget.time_us, 1, max_budget_us);
+  if (budget.blocks_left_out) check_range("the percentage of blocks left out", *budget.blocks_left_out, 0, 100);
+  if (budget.is_set() && !algorithm.takes_budget)
+    throw InvalidArgument("{} {} can't stop early; {} and {} need auto, maxscore or bmp", option_name<"algorithm">,
+                          algorithm.name, option_name<"budget-us">, option_name<"blocks-left-out">);
+  QueryAlgorithm limited = algorithm;
+  limited.budget = budget;
+  return limited;
 }
 
 void check_whole_results(const IndexReader& index, const QueryAlgorithm& algorithm) {

@@ -1,4 +1,5 @@
 #pragma once
+#include "quern/core/wall_clock.hpp"
 #include "quern/formats/index_file.hpp"
 #include "quern/search/document_set.hpp"
 #include "quern/search/query_statistics.hpp"
@@ -63,6 +64,17 @@ struct VisitCount {
 /// Consecutive documents that share an upper bound of their static scores.
 inline constexpr docid_t static_bound_documents = 512;
 
+/// The longest time budget, in microseconds.
+inline constexpr double max_budget_us = 60e6;
+
+/// When the search for a query's results stops although they are not proven. None of the two: never.
+struct SearchBudget {
+  std::optional<double> time_us = std::nullopt;          ///< spent on the query
+  std::optional<double> blocks_left_out = std::nullopt;  ///< percent of the windows that may contain results
+
+  bool is_set() const { return time_us || blocks_left_out; }
+};
+
 /// Input of an algorithm besides the lists.
 struct ScoringContext {
   const IndexReader* index = nullptr;
@@ -78,6 +90,8 @@ struct ScoringContext {
   docid_t first = 0;                           ///< `and` starts here; `top` holds earlier documents
   const DocumentSet* passing = nullptr;        ///< documents that pass the filter; null: all
   ListBitmaps* bitmaps = nullptr;              ///< of the index, for quantized scores; null: none
+  const SearchBudget* budget = nullptr;        ///< null: results are exact
+  WallClock::time_point begun = {};            ///< of the query, if there is a budget
   float above = -1;  ///< documents that don't score more may be left out; -1 is below all scores
 
   /// Marks documents without any of the terms: below all scores, which may be 0 with static scores.
@@ -128,6 +142,9 @@ struct QueryAlgorithm {
   void (*run)(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top) = nullptr;
   /// Whether it makes RowBuckets of the lists.
   bool cuts_rows = false;
+  /// Whether it can keep to a budget.
+  bool takes_budget = false;
+  SearchBudget budget = {};
 };
 
 /// All algorithms, in the order of help texts; the first is the default. Add new ones here, and unions that `auto` may
@@ -137,12 +154,17 @@ const std::vector<QueryAlgorithm>& all_algorithms();
 /// Throws InvalidArgument, listing all names, if the name is unknown.
 const QueryAlgorithm& algorithm_named(std::string_view name);
 
+/// The algorithm with a budget. Throws InvalidArgument if it can't keep to one, or if the budget is out of range.
+QueryAlgorithm within_budget(const QueryAlgorithm& algorithm, const SearchBudget& budget);
+
 /// WAND: skips documents whose lists' upper bounds sum up to too little, from pivot to pivot.
 void run_wand(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top);
 /// Block-max WAND: uses the upper bounds of blocks.
 void run_bmw(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top);
+/// MaxScore over windows of documents with block maxima: skips postings that cannot matter.
+void run_maxscore(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top);
 /// Block-max pruning, for quantized scores: scores blocks of documents whose upper bounds are high enough, with bitmaps
-/// of the longest lists. Exact scores have none: WAND.
+/// of the longest lists. Exact scores have none: WAND or, with a budget, MaxScore.
 void run_bmp(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top);
 /// Throws InvalidArgument if the index is one of several shards and the algorithm needs all of them: and-or must know
 /// how many documents of every shard contain all terms.

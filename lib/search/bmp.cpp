@@ -1,6 +1,7 @@
 #include "quern/search/list_bitmaps.hpp"
 #include "quern/search/list_window.hpp"
 #include "quern/search/scoring.hpp"
+#include "quern/search/window_schedule.hpp"
 
 namespace quern {
 namespace {
@@ -29,6 +30,7 @@ class BlockMaxPruning {
   }
 
   void run() {
+    if (context_.budget) return run_within_budget();
     const docid_t documents = context_.index->num_documents();
     for (docid_t begin = 0; begin < documents; begin += std::min(bitmap_window, documents - begin))
       if (const docid_t end = begin + std::min(bitmap_window, documents - begin); context_.some_pass(begin, end))
@@ -41,22 +43,57 @@ class BlockMaxPruning {
     std::int32_t weight;
   };
 
-  void score(docid_t begin, docid_t end) {
-    const std::size_t window = begin / bitmap_window;
+  /// Scores parts of windows by falling upper bound.
+  void run_within_budget() {
+    const docid_t documents = context_.index->num_documents();
+    const Windows parts(documents, std::min<std::uint64_t>(bitmap_window, documents / Windows::max_count));
+    const std::vector<double> bounds = bounds_of(parts);
+    WindowSchedule schedule(context_, parts, bounds, bitmaps_.size() + others_.size(), threshold_);
+    while (const auto part = schedule.next()) {
+      for (ListWindow& list : others_) list.restart(parts.begin(*part));
+      score(parts.begin(*part), parts.end(*part));
+    }
+  }
+
+  /// Upper bounds of the scores in each part of a window.
+  std::vector<double> bounds_of(const Windows& parts) {
+    std::vector<double> bounds(parts.count());
+    for (const ListWindow& list : others_) list.add_bounds(parts, bounds);
+    for (std::size_t part = 0; part < bounds.size(); ++part) {
+      const docid_t begin = parts.begin(part);
+      if (begin % bitmap_window == 0) bound_blocks(begin / bitmap_window);
+      const float* const first = bounds_.data() + begin % bitmap_window / bitmap_block;
+      bounds[part] += *std::max_element(first, first + parts.size() / bitmap_block);
+      if (!context_.some_pass(begin, parts.end(part))) bounds[part] = 0;
+    }
+    return bounds;
+  }
+
+  /// Sets bounds_ to what the bitmaps add.
+  void bound_blocks(std::size_t window) {
     for (std::size_t i = 0; i < bitmaps_.size(); ++i)
       windows_[i] = bitmaps_[i].bitmap->maxima(window, bitmaps_[i].weight);
     bounds_.fill(0);
     kernels_.add_bitmaps(windows_.data(), windows_.size(), 0, bounds_.data());
+  }
+
+  /// Scores the documents of a window, or of a part of it that consists of blocks.
+  void score(docid_t begin, docid_t end) {
+    const std::size_t window = begin / bitmap_window;
+    bound_blocks(window);
     if (!can_pass(begin, end)) return;
+    const unsigned first = begin % bitmap_window / bitmap_block;
     if (!others_.empty()) {
-      std::fill_n(sums_.get(), bitmap_window, 0.0f);
-      for (ListWindow& list : others_) list.add_to(begin, end, sums_.get());
+      float* const sums = sums_.get() + std::size_t{first} * bitmap_block;
+      std::fill_n(sums, (std::size_t{end - begin} + bitmap_block - 1) / bitmap_block * bitmap_block, 0.0f);
+      for (ListWindow& list : others_) list.add_to(begin, end, sums);
       kernels_.add_greatest(sums_.get(), bounds_.data());
     }
     for (std::size_t i = 0; i < bitmaps_.size(); ++i)
       windows_[i] = bitmaps_[i].bitmap->window(window, bitmaps_[i].weight);
     for (unsigned block = 0; block * bitmap_block < end - begin; ++block)
-      if (bounds_[block] > threshold_.value(begin)) score_block(begin + block * bitmap_block, end, block);
+      if (bounds_[first + block] > threshold_.value(begin))
+        score_block(begin + block * bitmap_block, end, first + block);
   }
 
   /// Whether a document of a window may be a result. All sums are integers that floats hold exactly.
@@ -92,7 +129,7 @@ class BlockMaxPruning {
 }  // namespace
 
 void run_bmp(const ScoringContext& context, std::span<const WeightedList> lists, TopK& top) {
-  if (!context.bitmaps) return run_wand(context, lists, top);
+  if (!context.bitmaps) return (context.budget ? run_maxscore : run_wand)(context, lists, top);
   BlockMaxPruning(context, lists, top).run();
 }
 

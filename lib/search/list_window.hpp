@@ -60,6 +60,8 @@ class ListBlocks {
 class Windows {
  public:
   static constexpr docid_t min_size = 512, max_size = 16384;
+  /// Most windows of a query, as long as max_size allows: their upper bounds take 8 bytes each.
+  static constexpr std::uint64_t max_count = 8192;
 
   /// `size`: clamped to [min_size, max_size] and rounded down to a power of two.
   Windows(docid_t num_documents, std::uint64_t size)

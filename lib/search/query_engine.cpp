@@ -227,6 +227,7 @@ std::uint64_t QueryEngine::max_matches(std::span<const WeightedList> lists) cons
 std::vector<ScoredDocument> QueryEngine::search(QueryView query, const QueryAlgorithm& algorithm, std::size_t k,
                                                 QueryStatistics* statistics, const DocumentSet* passing,
                                                 float above) const {
+  const auto begun = WallClock::now();
   check_range("k", k, 1, end_docid);
   check_passing(passing);
   check_whole_results(index_, algorithm);
@@ -242,10 +243,16 @@ std::vector<ScoredDocument> QueryEngine::search(QueryView query, const QueryAlgo
   ScoringContext context = scoring_context();
   context.all_terms_found = all_found;
   context.passing = passing;
+  if (algorithm.budget.is_set()) context.budget = &algorithm.budget;
+  context.begun = begun;
   // and-or needs to know whether there are k documents with all terms.
   if (algorithm.matching != Matching::all_else_any) context.above = above;
-  run(algorithm, lists, context, top, statistics);
-  return top.take();
+  QueryStatistics counted;
+  run(algorithm, lists, context, top, &counted);
+  std::vector<ScoredDocument> best = top.take();
+  counted.prove(best, k);
+  if (statistics) *statistics += counted;
+  return best;
 }
 
 void QueryEngine::check_passing(const DocumentSet* passing) const {

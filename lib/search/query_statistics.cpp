@@ -21,6 +21,7 @@ QueryStatistics& QueryStatistics::operator+=(const QueryStatistics& other) {
   blocks_decoded += other.blocks_decoded;
   stopped_early += other.stopped_early;
   stopped_at = other.stopped_at;
+  bound_left = std::max(bound_left, other.bound_left);
   if (other.depths.front().lists == 0) return *this;
   for (std::size_t place = 0; place < depths.size(); ++place) depths[place] += other.depths[place];
   return *this;

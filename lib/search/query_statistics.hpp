@@ -1,5 +1,6 @@
 #pragma once
 #include "quern/io/spool.hpp"
+#include "quern/search/top_k.hpp"
 
 namespace quern {
 
@@ -33,6 +34,14 @@ struct QueryStatistics {
   /// How deep queries that may terminate early read their lists, by place in the order of summation; the last element
   /// covers all further lists.
   std::array<ListDepth, 8> depths;
+  /// With a budget: upper bound of the scores of documents that were left out and may be results; none: the results are
+  /// proven to be exact. Of several queries or shards, the highest.
+  std::optional<float> bound_left;
+
+  /// Forgets what a query left out if its k-th result rules that out.
+  void prove(std::span<const ScoredDocument> results, std::size_t k) {
+    if (bound_left && results.size() == k && *bound_left < results.back().score) bound_left.reset();
+  }
 
   QueryStatistics& operator+=(const QueryStatistics& other);
 };

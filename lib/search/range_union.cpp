@@ -1,5 +1,7 @@
 #include "quern/search/range_union.hpp"
 
+#include "quern/search/window_schedule.hpp"
+
 namespace quern {
 namespace {
 
@@ -12,8 +14,6 @@ constexpr std::size_t windows_per_probe = 8;
 /// Mean postings of a list per window. Values from 128 to 400 did equally well, on 32,000 to 2.5 million documents and
 /// queries of 2 to 64 terms.
 constexpr double window_postings = 256;
-/// Maximum number of windows: their upper bounds take 8 bytes each.
-constexpr std::uint64_t max_windows = 8192;
 
 Windows cut(const ScoringContext& context, std::span<const WeightedList> lists) {
   const docid_t documents = context.index->num_documents();
@@ -21,7 +21,7 @@ Windows cut(const ScoringContext& context, std::span<const WeightedList> lists) 
   for (const WeightedList& list : lists) postings += static_cast<double>(list.list.df);
   const double size = window_postings * static_cast<double>(lists.size()) * documents / postings;
   return Windows(documents,
-                 std::max<std::uint64_t>(documents / max_windows,
+                 std::max<std::uint64_t>(documents / Windows::max_count,
                                          static_cast<std::uint64_t>(std::min<double>(size, Windows::max_size))));
 }
 
@@ -89,6 +89,14 @@ void WindowUnion::finish() {
     const docid_t begin = windows_.begin(window);
     if (context_.none_above(begin, threshold_.value(begin))) return context_.stop_early(begin);
     if (bounds_[window] > context_.nothing()) score(window);
+  }
+}
+
+void WindowUnion::finish_within_budget() {
+  WindowSchedule schedule(context_, windows_, bounds_, lists_.size(), threshold_);
+  while (const auto window = schedule.next()) {
+    for (ListWindow& list : lists_) list.restart(windows_.begin(*window));
+    score(*window);
   }
 }
 

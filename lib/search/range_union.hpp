@@ -94,6 +94,8 @@ class WindowUnion {
   void probe();
   /// Scores all other windows, in docID order.
   void finish();
+  /// Scores windows by falling upper bound as the context's budget allows, see WindowSchedule; without probe().
+  void finish_within_budget();
 
  private:
   /// Adds static scores to the upper bounds, and caps them at the documents' upper bounds for any query. A window whose

@@ -60,15 +60,23 @@ SearchDivision CpuBackend::division(const SearchRequest& request, std::uint64_t)
 std::vector<ScoredDocument> CpuBackend::search(QueryView query, const QueryAlgorithm& algorithm, std::size_t k,
                                                QueryStatistics* statistics, ShardFilters passing) const {
   if (engines_.size() == 1) return engines_.front()->search(query, algorithm, k, statistics, passing_of(passing, 0));
-  const auto search_all = [&](const QueryAlgorithm& by) {
+  const auto search_all = [&](QueryAlgorithm by) {
+    const auto begun = WallClock::now();
+    QueryStatistics counted;
     std::vector<ScoredDocument> best;
     for (std::size_t shard = 0; shard < engines_.size(); ++shard) {
       const QueryEngine& engine = *engines_[shard];
       // Of equal scores, those of earlier shards come first.
       const float above = k > 0 && best.size() == k ? best.back().score : ScoringContext().above;
-      const auto found = engine.search(query, by, k, statistics, passing_of(passing, shard), above);
+      // Each shard may take an equal part of the time that is left.
+      if (algorithm.budget.time_us)
+        by.budget.time_us =
+            (*algorithm.budget.time_us - us_since(begun)) / static_cast<double>(engines_.size() - shard);
+      const auto found = engine.search(query, by, k, &counted, passing_of(passing, shard), above);
       add_results_of_shard(best, found, first_docid(engine, engines_.size()), k);
     }
+    counted.prove(best, k);
+    if (statistics) *statistics += counted;
     return best;
   };
   if (algorithm.matching != Matching::all_else_any) return search_all(algorithm);
