@@ -191,6 +191,19 @@ void put_field(std::string& out, const ResultField& field) {
     out += field.value.kind == FieldValue::Kind::none ? "null" : plain_text(field.value);
 }
 
+void put_score(std::string& out, float score) {
+  // JSON has no infinities.
+  if (std::isfinite(score))
+    put_number(out, score);
+  else
+    out += "null";
+}
+
+void put_proof(std::string& out, const ResultProof& proof) {
+  out += proof.bound_left ? ",\"exact\":false,\"bound_left\":" : ",\"exact\":true,\"bound_left\":null";
+  if (proof.bound_left) put_score(out, *proof.bound_left);
+}
+
 void append_json(std::string& out, std::string_view qid, std::string_view query_text, const ResultPiece& piece,
                  std::string_view) {
   if (piece.is_first) {
@@ -198,6 +211,7 @@ void append_json(std::string& out, std::string_view qid, std::string_view query_
     out += quoted_json(qid);
     out += ",\"query\":";
     out += quoted_json(query_text);
+    if (piece.proof) put_proof(out, *piece.proof);
     out += ",\"results\":[";
   }
   std::size_t rank = piece.first_rank;
@@ -207,11 +221,7 @@ void append_json(std::string& out, std::string_view qid, std::string_view query_
     out += ",\"docno\":";
     out += quoted_json(result.docno);
     out += ",\"score\":";
-    // JSON has no infinities.
-    if (std::isfinite(result.score))
-      put_number(out, result.score);
-    else
-      out += "null";
+    put_score(out, result.score);
     if (result.fields) {
       for (const ResultField& field : *result.fields) put_field(out, field);
     } else {

@@ -24,12 +24,19 @@ struct RunResult {
   std::optional<std::span<const ResultField>> fields = std::nullopt;  ///< in place of title and URL, if given
 };
 
+/// What is known of a query's results if its search may stop early.
+struct ResultProof {
+  /// Upper bound of the scores of documents that were left out and may be results; none: the results are exact.
+  std::optional<float> bound_left;
+};
+
 /// Results of a query in rank order: all of them, or one piece of many.
 struct ResultPiece {
   std::span<const RunResult> results;
-  std::size_t first_rank = 1;            ///< of results.front()
-  bool is_first = true, is_last = true;  ///< among the query's pieces
-  bool on_terminal = false;              ///< the text table shows matches in bold
+  std::size_t first_rank = 1;                       ///< of results.front()
+  bool is_first = true, is_last = true;             ///< among the query's pieces
+  bool on_terminal = false;                         ///< the text table shows matches in bold
+  std::optional<ResultProof> proof = std::nullopt;  ///< none: there is no budget
 };
 
 /// Appends one query's results as a table for a terminal of 100 columns: the query, then a line per result with rank,

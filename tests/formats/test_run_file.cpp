@@ -128,6 +128,21 @@ TEST_CASE("Queries without results leave no lines except in formats that name th
   CHECK(written("text", "1", "mill", {}) == "1: mill\n  no documents found\n\n");
 }
 
+TEST_CASE("JSON says of results of a search with a budget whether they are exact", "[format][run_file]") {
+  const RunResult result{"MILL-0007", 12.25f, "", ""};
+  for (const auto& [bound, text] :
+       {std::pair<std::optional<float>, std::string>{std::nullopt, "true,\"bound_left\":null"},
+        {12.5f, "false,\"bound_left\":12.5"}}) {
+    quern::ResultPiece piece{{&result, 1}};
+    piece.proof = quern::ResultProof{bound};
+    std::string line;
+    quern::run_format_named("json").append_piece(line, "1", "mill", piece, "quern");
+    CHECK(line ==
+          "{\"id\":\"1\",\"query\":\"mill\",\"exact\":" + text +
+              ",\"results\":[{\"rank\":1,\"docno\":\"MILL-0007\",\"score\":12.25,\"title\":\"\",\"url\":\"\"}]}\n");
+  }
+}
+
 TEST_CASE("Results in pieces give the text of all at once", "[format][run_file]") {
   std::vector<std::string> docnos;
   std::vector<RunResult> results;
