@@ -52,6 +52,18 @@ struct SearchStatistics {
   std::uint64_t blocks = 0, blocks_decoded = 0;
   std::uint64_t stopped_early = 0;  ///< queries stopped early thanks to global scores
   std::uint64_t on_gpu = 0;         ///< queries answered by GPUs
+  std::uint64_t unproven = 0;       ///< queries with a budget whose results are not proven exact
+  std::optional<float> bound_left;  ///< of these, the highest upper bound of a document that was left out
+};
+
+/// When the search for a query's results stops although they are not proven exact; whichever comes first. Windows of
+/// documents are searched by falling upper bound of their scores, at least one, and each result has its exact score.
+/// Needs the CPU and the algorithm auto, maxscore or bmp.
+struct Budget {
+  std::optional<double> time_us = std::nullopt;  ///< time spent on a query, 1 to 60,000,000 microseconds; none: any
+  /// Percent of the windows that may contain results, 0 to 100, which are those with the lowest bounds; none: 0. Unlike
+  /// a time, it gives the same results each time.
+  std::optional<double> blocks_left_out = std::nullopt;
 };
 
 /// The results of many queries: those of query i are at [offsets[i], offsets[i + 1]), best first, ties in docID
@@ -61,6 +73,9 @@ struct BatchResults {
   std::vector<std::uint32_t> docids;
   std::vector<float> scores;
   SearchStatistics statistics;
+  /// Of each query: the highest upper bound of a document that was left out and may be a result; none: the results are
+  /// exact. Empty without a budget.
+  std::vector<std::optional<float>> bounds_left;
 };
 
 /// A query of a program: text, which the index's analyzer turns into terms, or terms as the index has them, with
@@ -90,6 +105,7 @@ struct BatchOptions {
   /// Restricts results to these documents; null: all. A GPU strategy without filters refuses it (invalid_argument), or
   /// the CPU answers if the device is `automatic`.
   const Filter* filter = nullptr;
+  Budget budget = {};
 };
 
 /// The names of query algorithms and of GPU strategies, each with the default first.
@@ -109,11 +125,13 @@ class QUERN_API Searcher {
 
   const Index& index() const noexcept;
   /// The k best documents for a query, best first, ties in docID order, found by the calling thread on the CPU.
-  /// `algorithm` and `filter`: as in BatchOptions. Adds to *statistics unless it is null. Throws Error:
-  /// invalid_argument if k is 0, if the query does not fit the memory, or if a weight is negative, not finite, or not
-  /// an integer where scores are sums of integers; corrupt_file if postings don't decode.
+  /// `algorithm`, `filter` and `budget`: as in BatchOptions. Adds to *statistics unless it is null. Throws Error:
+  /// invalid_argument if k is 0, if the query does not fit the memory, if a weight is negative, not finite, or not
+  /// an integer where scores are sums of integers, or if the searcher can't keep to the budget; corrupt_file if
+  /// postings don't decode.
   std::vector<Hit> search(const Query& query, std::size_t k = 10, std::string_view algorithm = {},
-                          SearchStatistics* statistics = nullptr, const Filter* filter = nullptr) const;
+                          SearchStatistics* statistics = nullptr, const Filter* filter = nullptr,
+                          const Budget& budget = {}) const;
   /// The terms and weights of a query as they are searched for, in byte order: with Scoring::expand, expanded. The
   /// filter and the algorithm are those of search(). Throws like it.
   std::vector<std::pair<std::string, double>> terms(const Query& query, std::string_view algorithm = {},

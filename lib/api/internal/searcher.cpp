@@ -34,6 +34,10 @@ const QueryAlgorithm& algorithm_of(std::string_view name) {
   return name.empty() ? all_algorithms().front() : algorithm_named(name);
 }
 
+QueryAlgorithm algorithm_of(std::string_view name, const Budget& budget) {
+  return within_budget(algorithm_of(name), {budget.time_us, budget.blocks_left_out});
+}
+
 void check_k(std::size_t k) { check_range("k", k, 1, end_docid); }
 
 void add(SearchStatistics& to, const QueryStatistics& query) {
@@ -44,6 +48,8 @@ void add(SearchStatistics& to, const QueryStatistics& query) {
   to.blocks += from.blocks;
   to.blocks_decoded += from.blocks_decoded;
   to.stopped_early += from.stopped_early;
+  to.unproven += from.bound_left.has_value();
+  to.bound_left = std::max(to.bound_left, from.bound_left);
 }
 
 /// The documents of a filter, by shard; empty: all.
@@ -66,8 +72,8 @@ std::uint64_t max_result_bytes() {
 /// Collects the answers of a batch, which come in the order of the queries.
 class BatchCollection {
  public:
-  BatchCollection(std::size_t queries, std::size_t k, WorkProgress& progress)
-      : progress_(progress), max_results_(max_result_bytes() / sizeof(Hit)) {
+  BatchCollection(std::size_t queries, std::size_t k, WorkProgress& progress, bool with_budget = false)
+      : progress_(progress), max_results_(max_result_bytes() / sizeof(Hit)), with_budget_(with_budget) {
     results_.offsets.reserve(queries + 1);
     results_.offsets.push_back(0);
     constexpr std::size_t max_reserved = std::size_t{1} << 24;
@@ -83,6 +89,7 @@ class BatchCollection {
                       "queries at a time, or lower k",
                       query));
     append(answer.documents);
+    if (with_budget_) results_.bounds_left.push_back(answer.statistics.bound_left);
     api::add(results_.statistics, answer.statistics);
     progress_.add(1);
   }
@@ -105,6 +112,7 @@ class BatchCollection {
 
   WorkProgress& progress_;
   std::uint64_t max_results_;
+  bool with_budget_;
   BatchResults results_;
 };
 
@@ -143,11 +151,21 @@ struct Searcher::Impl {
                                                  passing_of(filter)));
   }
 
+  /// Throws InvalidArgument if a budget is set and something else than the CPU answers, or answers twice.
+  void check(const SearchBudget& budget) const {
+    if (!budget.is_set()) return;
+    if (expander || &processors.backend().backend() != &processors.backend().cpu())
+      throw InvalidArgument("{} and {} need the CPU, without {}", option_name<"budget-us">,
+                            option_name<"blocks-left-out">, option_name<"expand">);
+  }
+
   BatchResults answer(std::span<const Query> queries, const BatchOptions& options, const Work& work) {
     check_k(options.k);
+    const QueryAlgorithm algorithm = algorithm_of(options.algorithm, options.budget);
+    check(algorithm.budget);
     WorkResources own(work, {});
     own.progress().start("query", queries.size(), "queries");
-    BatchCollection collection(queries.size(), options.k, own.progress());
+    BatchCollection collection(queries.size(), options.k, own.progress(), algorithm.budget.is_set());
     AnswerConsumer consumer;
     consumer.threads = work.threads != 0 ? own->threads : resources->threads;
     consumer.take = [&](std::size_t query, const QueryAnswer& found) { collection.add(query, found); };
@@ -157,7 +175,7 @@ struct Searcher::Impl {
     QueryBackend& backend = processors.backend();
     std::unique_lock lock(gpu_mutex, std::defer_lock);
     if (&backend.backend() != &backend.cpu()) lock.lock();
-    SearchRequest request{parsed.views(), &algorithm_of(options.algorithm), options.k, passing_of(options.filter)};
+    SearchRequest request{parsed.views(), &algorithm, options.k, passing_of(options.filter)};
     QueryExpander::Batch expanded;
     if (expander) {
       expanded = expander->expand(backend.backend(), request, consumer.threads);
@@ -185,12 +203,14 @@ Searcher::Searcher(const Index& index, const Scoring& scoring, const Placement& 
 const Index& Searcher::index() const noexcept { return impl_->index; }
 
 std::vector<Hit> Searcher::search(const Query& query, std::size_t k, std::string_view algorithm,
-                                  SearchStatistics* statistics, const Filter* filter) const {
+                                  SearchStatistics* statistics, const Filter* filter, const Budget& budget) const {
   return with_api_errors([&] {
     check_k(k);
+    const QueryAlgorithm limited = algorithm_of(algorithm, budget);
+    impl_->check(limited.budget);
     QueryStatistics counted;
-    const auto documents = impl_->processors.backend().cpu().search(
-        impl_->terms(query, algorithm, &counted, filter), algorithm_of(algorithm), k, &counted, passing_of(filter));
+    const auto documents = impl_->processors.backend().cpu().search(impl_->terms(query, algorithm, &counted, filter),
+                                                                    limited, k, &counted, passing_of(filter));
     if (statistics != nullptr) add(*statistics, counted);
     return hits_of(documents);
   });
