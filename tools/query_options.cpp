@@ -278,6 +278,25 @@ CLI::Validator measure_validator() {
   return refusing_as([](const std::string& text) { measures_named(std::string_view(text)); });
 }
 
+void add_budget_options(CLI::App& command, SearchBudget& budget) {
+  add_number_option(command, "--budget-us", budget.time_us, "US",
+                    "Stop searching for a query after US microseconds; the JSON output says whether its results are "
+                    "nevertheless proven exact. For auto, maxscore and bmp on the CPU",
+                    1, max_budget_us);
+  add_number_option(command, "--blocks-left-out", budget.blocks_left_out, "X",
+                    "Leave out X percent of the blocks of documents that may contain results, those with the lowest "
+                    "upper bounds (100: score a single one); as --budget-us, but repeatable",
+                    0, 100);
+}
+
+QueryAlgorithm algorithm_within(const std::string& name, const SearchBudget& budget) {
+  try {
+    return within_budget(algorithm_named(name), budget);
+  } catch (const InvalidArgument& wrong) {
+    throw CLI::ValidationError(wrong.what());
+  }
+}
+
 void add_expand_option(CLI::App& command, std::string& expand) {
   add_option(command, "--expand", expand, "MODEL",
              with_choices("Answer each query twice: expanded, the second time, with terms of its best documents; the "

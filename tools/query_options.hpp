@@ -200,6 +200,11 @@ void add_judgement_options(CLI::App& command, Options& options) {
                     "Version of trec_eval: 9 rounds scores to float32 and recall points up", 9u, 10u);
 }
 
+/// --budget-us and --blocks-left-out.
+void add_budget_options(CLI::App& command, SearchBudget& budget);
+/// An algorithm with a budget, or a usage error if it can't keep to one.
+QueryAlgorithm algorithm_within(const std::string& name, const SearchBudget& budget);
+
 /// --expand.
 void add_expand_option(CLI::App& command, std::string& expand);
 

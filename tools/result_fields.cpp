@@ -92,7 +92,7 @@ std::span<const ResultField> ResultFields::Reader::read(const IndexShards::Place
 }
 
 void ResultText::write(const Query& query, std::span<const ScoredDocument> documents,
-                       const std::function<void(std::string)>& write) const {
+                       const std::optional<ResultProof>& proof, const std::function<void(std::string)>& write) const {
   std::optional<ResultFields::Reader> fields;
   if (fields_ != nullptr) fields.emplace(*fields_, query.text);
   for (std::size_t from = 0; from == 0 || from < documents.size(); from += max_results) {
@@ -101,7 +101,8 @@ void ResultText::write(const Query& query, std::span<const ScoredDocument> docum
     const auto results = results_of(piece, texts, fields ? &*fields : nullptr);
     std::string text;
     format_.append_piece(text, query.id, query.text,
-                         {results, from + 1, from == 0, from + results.size() == documents.size(), on_terminal_}, tag_);
+                         {results, from + 1, from == 0, from + results.size() == documents.size(), on_terminal_, proof},
+                         tag_);
     write(std::move(text));
   }
 }

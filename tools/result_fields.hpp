@@ -75,8 +75,9 @@ class ResultText {
              bool on_terminal)
       : shards_(shards), format_(format), tag_(tag), fields_(fields), on_terminal_(on_terminal) {}
 
-  /// Calls write(text) for a query's results, once where there are at most max_results.
-  void write(const Query& query, std::span<const ScoredDocument> documents,
+  /// Calls write(text) for a query's results, once where there are at most max_results. `proof`: none if the search had
+  /// no budget.
+  void write(const Query& query, std::span<const ScoredDocument> documents, const std::optional<ResultProof>& proof,
              const std::function<void(std::string)>& write) const;
 
  private:

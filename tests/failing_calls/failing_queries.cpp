@@ -140,7 +140,7 @@ void show_results(const Workplace& place) {
     AnswerConsumer consumer;
     consumer.threads = place.resources.threads;
     consumer.render = [&](std::size_t i, QueryAnswer& answer) {
-      texts.write(asked[i], answer.documents, [&](std::string text) { answer.text = std::move(text); });
+      texts.write(asked[i], answer.documents, std::nullopt, [&](std::string text) { answer.text = std::move(text); });
     };
     consumer.take = [](std::size_t, const QueryAnswer&) {};
     const QueryEngine engine(reader, {}, place.resources.threads);

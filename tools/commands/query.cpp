@@ -38,6 +38,7 @@ struct QueryArguments {
   SharingArguments sharing;
   SecondStageArguments second_stage;
   std::string algorithm{all_algorithms().front().name};
+  SearchBudget budget;
   std::size_t k = 10;
 
   /// Results of the first stage.
@@ -165,7 +166,7 @@ class QueryRun {
       if (parts_.second_stage != nullptr)
         answer.time_us += parts_.second_stage->rerank(queries[i].text, answer.documents, parts_.k);
       if (is_short(answer))
-        parts_.result_text.write(queries[i], answer.documents,
+        parts_.result_text.write(queries[i], answer.documents, proof_of(answer),
                                  [&](std::string text) { answer.text = std::move(text); });
       parts_.pages.note_query();
     };
@@ -174,7 +175,7 @@ class QueryRun {
       if (is_short(answer)) {
         parts_.out.write(answer.text);
       } else {
-        write_long(queries[i], answer.documents);
+        write_long(queries[i], answer);
       }
       statistics_.add(answer);
       parts_.resources.progress->add(1);
@@ -189,9 +190,14 @@ class QueryRun {
   /// Whether the thread that answers a query also turns all results into text.
   static bool is_short(const QueryAnswer& answer) { return answer.documents.size() <= ResultText::max_results; }
 
-  void write_long(const Query& query, std::span<const ScoredDocument> documents) {
+  std::optional<ResultProof> proof_of(const QueryAnswer& answer) const {
+    if (!parts_.request.algorithm->budget.is_set()) return std::nullopt;
+    return ResultProof{answer.statistics.bound_left};
+  }
+
+  void write_long(const Query& query, const QueryAnswer& answer) {
     // The text of many results takes more memory than the results, so it is made and written step by step.
-    parts_.result_text.write(query, documents, [&](const std::string& text) {
+    parts_.result_text.write(query, answer.documents, proof_of(answer), [&](const std::string& text) {
       parts_.out.write(text);
       parts_.pages.note_query();
     });
@@ -230,6 +236,14 @@ void check_vectors(const QueryArguments& arguments) {
   if (arguments.queries.layout.format == QueryFormat::vector && arguments.second_stage.wanted())
     throw usage_error("--ranker needs text queries, not --queries-format vector");
   check_query_scale(arguments.queries);
+}
+
+/// With a budget: refuses what can't keep to it, or answers queries twice.
+void check_budget(const QueryArguments& arguments) {
+  if (!arguments.budget.is_set()) return;
+  if (arguments.device != QueryDevice::cpu) throw usage_error("--budget-us and --blocks-left-out need --device cpu");
+  if (!arguments.expand.empty() || arguments.second_stage.wanted())
+    throw usage_error("--budget-us and --blocks-left-out can't be combined with --expand or --ranker");
 }
 
 /// With --batch-wait: refuses queries that do not arrive one by one, or are not answered so.
@@ -310,12 +324,14 @@ void run(const QueryArguments& arguments) {
   check_sharing(arguments.sharing, arguments.device);
   arguments.second_stage.check(arguments.k);
   check_vectors(arguments);
+  check_budget(arguments);
+  const QueryAlgorithm algorithm = algorithm_within(arguments.algorithm, arguments.budget);
   const bool streams = arguments.batch_wait_ms.has_value();
   if (streams) check_stream(arguments);
   Resources resources = make_resources(arguments.common, arguments.output);
   const api::Index index = api::Index::open_shards(arguments.indexes);
   const IndexShards& indexes = index.impl()->shards;
-  if (indexes.size() == 1) check_whole_results(indexes[0], algorithm_named(arguments.algorithm));
+  if (indexes.size() == 1) check_whole_results(indexes[0], algorithm);
   std::optional<api::SecondStage> second_stage;
   if (arguments.second_stage.wanted()) second_stage.emplace(arguments.second_stage.ranker, indexes);
   api::SecondStage* const stage = second_stage ? &*second_stage : nullptr;
@@ -348,10 +364,8 @@ void run(const QueryArguments& arguments) {
     expander.emplace(read_expansion(arguments.expand), processors.engines(), used_forwards);
   processors.pages().trim();
   const QueryReader reader = engine.reader(query_kind(arguments.queries.layout.format));
-  const SearchRequest request{{},
-                              &algorithm_named(arguments.algorithm),
-                              arguments.first_k(),
-                              filter ? ShardFilters(filter->impl()->by_shard) : ShardFilters()};
+  const SearchRequest request{
+      {}, &algorithm, arguments.first_k(), filter ? ShardFilters(filter->impl()->by_shard) : ShardFilters()};
   UnknownQueries unknown(indexes);
   QueryRun query_run({resources, processors.backend().backend(), reader, request, expander ? &*expander : nullptr,
                       stage, arguments.k, unknown, result_text, out, processors.pages()});
@@ -365,6 +379,7 @@ void run(const QueryArguments& arguments) {
   out.finish();
   resources.progress->finish();
   unknown.report(arguments.common);
+  if (arguments.budget.is_set()) query_run.statistics().report_unproven(arguments.common);
   if (!statistics) return;
   query_run.statistics().add(processors.backend());
   const bool reranks = arguments.second_stage.wanted();
@@ -384,6 +399,7 @@ void add_query_command(CLI::App& program) {
   add_name_option(command, "-a,--algorithm", arguments.algorithm, all_algorithms(),
                   with_choices("Query algorithm:", all_algorithms()));
   add_number_option(command, "-k", arguments.k, "N", "Results per query", 1, end_docid);
+  add_budget_options(command, arguments.budget);
   add_filter_option(command, arguments.filter);
   add_second_stage_options(command, arguments.second_stage);
   add_expand_option(command, arguments.expand);
@@ -428,6 +444,9 @@ void add_query_command(CLI::App& program) {
         "Pseudo-relevance feedback; the index was built with --forward"},
        {"quern query splade.quern -q queries.jsonl --queries-format vector --query-scale 100 -o my.run",
         "Queries of terms with weights"},
+       {"quern query splade.quern -q queries.jsonl --queries-format vector --query-scale 100 --blocks-left-out 80 "
+        "--output-format json",
+        "Approximate and fast; says of which queries the results are proven exact"},
        {"quern query my.quern -q log.txt.zst --device auto -o my.run"},
        {"quern query shard-*.quern -q topics.txt --device auto --gpus all -o my.run",
         "Over all shards, with the results of the whole index; each GPU holds some of the shards"},

@@ -31,6 +31,12 @@ void RunStatistics::add(const QueryBackend& backend) {
   if (backend.hybrid() != nullptr) hybrid_ = *backend.hybrid();
 }
 
+void RunStatistics::report_unproven(const CommonOptions& options) const {
+  if (unproven_ > 0)
+    say(options, "quern: the results of {} of {} are not proven exact; --output-format json says of which", unproven_,
+        count_text(times_us_.count(), "query", "queries"));
+}
+
 void RunStatistics::write(StatisticsFile& file, const RunSettings& settings, const QueryEngine& engine,
                           const gpu::GpuReranker* reranker, double seconds) const {
   const LatencySummary times = times_us_.summary();
@@ -50,6 +56,7 @@ void RunStatistics::write(StatisticsFile& file, const RunSettings& settings, con
                {"blocks", counts_.blocks},
                {"blocks_decoded", counts_.blocks_decoded},
                {"blocks_skipped", counts_.blocks - counts_.blocks_decoded},
+               {"unproven", unproven_},
                {"early_termination", engine.ends_early()}});
   json["device"] = hybrid_ ? name_of_value(all_query_devices, QueryDevice::both) : device_name(gpu_.queries > 0);
   if (hybrid_) json["shared"] = shared_json(*hybrid_);

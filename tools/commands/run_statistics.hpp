@@ -25,10 +25,13 @@ class RunStatistics {
 
   void add(const QueryAnswer& answer) {
     counts_ += without_repeats(answer.statistics);
+    unproven_ += answer.statistics.bound_left.has_value();
     times_us_.add(answer.time_us);
   }
   /// What GPUs did, for each shard, and how queries were shared with the CPU.
   void add(const QueryBackend& backend);
+  /// For searches with a budget: says of how many queries the results are not proven exact.
+  void report_unproven(const CommonOptions& options) const;
   /// Writes settings, times, counts, and the work of GPUs if there were any. `reranker`: null if no GPU reranked.
   /// `seconds` is the time of all queries together.
   void write(StatisticsFile& file, const RunSettings& settings, const QueryEngine& engine,
@@ -39,6 +42,7 @@ class RunStatistics {
   void say_summary(const RunSettings& settings, const LatencySummary& times, double rate, bool ends_early) const;
 
   QueryStatistics counts_;
+  std::uint64_t unproven_ = 0;  ///< queries whose results are not proven exact
   LatencyLog times_us_;
   GpuStatistics gpu_;
   std::vector<GpuStatistics> shards_;  ///< of each

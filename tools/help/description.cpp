@@ -75,7 +75,8 @@ constexpr Heading headings[] = {
       "synth/seed "
       "codec/seed rerank/seed"}},
     {"Queries",
-     {"docno queries query queries-format algorithm algorithms k filter method methods", "expand ks batch-wait train",
+     {"docno queries query queries-format algorithm algorithms k filter method methods",
+      "expand ks budget-us blocks-left-out batch-wait train",
       "id-field text-field query-scale queries-limit visits levels segment no-cpu cpu-methods"}},
     {"Scoring", {"scorer", "scores", "k1 b idf alpha no-early-termination early-termination"}},
     {"Second stage",
