@@ -205,6 +205,39 @@ def test_given_weights_are_added_up(tmp_path):
     assert not (tmp_path / "no").exists()
 
 
+def test_a_search_with_a_budget_says_what_its_results_are_worth(tmp_path):
+    quern.index(vectors(6000), tmp_path / "ix", impacts=8)
+    ix = quern.open(tmp_path / "ix")
+    queries = [{f"##t{i}": 3, f"##t{i + 3}": 1} for i in range(5)]
+    best = ix.batch(queries, 20)
+    assert best.exact is None and best.bound_left is None
+    proven = 0
+    for options in ({"blocks_left_out": 0}, {"blocks_left_out": 95}, {"budget_us": 1}, {"budget_us": 9e6}):
+        found = ix.batch(queries, 20, **options)
+        assert found.exact == [bound is None for bound in found.bound_left]
+        assert found.statistics["unproven"] == found.exact.count(False)
+        proven += found.exact.count(True)
+        for i, (exact, bound) in enumerate(zip(found.exact, found.bound_left)):
+            expected, got = best[str(i + 1)], found[str(i + 1)]
+            assert got == expected if exact else all(score <= bound for docno, score in set(expected) - set(got))
+        again = pickle.loads(pickle.dumps(found))
+        assert again == found and again.bound_left == found.bound_left
+        if "blocks_left_out" in options:
+            assert ix.batch(queries, 20, threads=1, **options) == found
+            assert ix.search(queries[0], 20, **options).bound_left == found.bound_left[:1]
+    assert 10 <= proven < 20
+    for ask in (ix.search, lambda query, **options: ix.batch([query], **options)):
+        for options, text in (
+            ({"budget_us": 5, "algorithm": "and"}, "algorithm and can't stop early"),
+            ({"budget_us": 0}, "must be at least 1, not 0"),
+            ({"blocks_left_out": 101}, "must be at most 100, not 101"),
+        ):
+            with pytest.raises(quern.InvalidArgument, match=text):
+                ask(queries[0], **options)
+        with pytest.raises(TypeError, match="budget_us must be float"):
+            ask(queries[0], budget_us="x")
+
+
 def test_weights_of_a_textual_query_count_occurrences(sample):
     by_text, by_vector = sample.search("water water mill", 20), sample.search({"water": 2, "mill": 1}, 20)
     assert (by_text.docid == by_vector.docid).all() and (by_text.score == by_vector.score).all()

@@ -170,7 +170,15 @@ class Index(_quern.Index):
         return called(_quern.filter_of_docids, self, passing)
 
     def search(
-        self, query: str | dict[str, float], k: int = 10, algorithm: str = "", filter: Any = None, **options: Any
+        self,
+        query: str | dict[str, float],
+        k: int = 10,
+        algorithm: str = "",
+        filter: Any = None,
+        *,
+        budget_us: float | None = None,
+        blocks_left_out: float | None = None,
+        **options: Any,
     ) -> Results:
         """The k best documents for a query, best first, found by this thread on the CPU: Results of one query.
 
@@ -180,6 +188,10 @@ class Index(_quern.Index):
         algorithm: one of quern.algorithms(). "and" and "hash-segments" find documents with all terms, "and-or" those or, if
         they are fewer than k, documents with any; the others find documents with any, and the same ones.
         filter: as for filter(). options: as for searcher(), such as k1, b, scores="quantized" or expand="rm3".
+        budget_us, blocks_left_out: stop the search early, after that many microseconds, or when that percentage of the
+        windows of documents that may contain results is left, those with the lowest upper bounds. Results.exact and
+        Results.bound_left say what is known of the results, whose scores are exact. For the algorithms auto, maxscore and
+        bmp on the CPU.
         Raises InvalidArgument, a ValueError, for a wrong value.
         """
         searcher = self._searcher
@@ -190,9 +202,10 @@ class Index(_quern.Index):
         if filter is not None:
             filter = self.filter(filter)
         try:  # as called() does, which takes a tenth of the time of a short query
-            found = searcher.search(query, k, algorithm, filter)
+            found = searcher.search(query, k, algorithm, filter, budget_us, blocks_left_out)
         except TypeError as raised:
-            raise wrong_argument(raised, (query, k, algorithm, filter), {}) from raised.__cause__
+            named = {"budget_us": budget_us, "blocks_left_out": blocks_left_out}
+            raise wrong_argument(raised, (query, k, algorithm, filter), named) from raised.__cause__
         return Results(self, found, ("1",), (query,))
 
     def expand(
@@ -215,6 +228,8 @@ class Index(_quern.Index):
         filter: Any = None,
         threads: int | None = None,
         progress: Progress = None,
+        budget_us: float | None = None,
+        blocks_left_out: float | None = None,
         **options: Any,
     ) -> Results:
         """The k best documents of each query: Results. Runs without the GIL, and Ctrl-C stops it.
@@ -226,13 +241,15 @@ class Index(_quern.Index):
         with qid and query.
         algorithm, filter: as for search(); on GPUs, filters need the strategy "range". threads: default all cores.
         progress: True, or a function that is called with (stage, done, total, unit).
+        budget_us, blocks_left_out: of each query, as for search().
         options: as for searcher(), such as device="auto" or scores="quantized".
         """
         qids, texts = texts_of(queries)
         searcher = self.searcher(**options)
         if filter is not None:
             filter = self.filter(filter, threads=threads)
-        found = called(searcher.batch, texts, k, algorithm, threads or 0, _progress(progress), filter)
+        arguments = (texts, k, algorithm, threads or 0, _progress(progress), filter, budget_us, blocks_left_out)
+        found = called(searcher.batch, *arguments)
         return Results(self, found, qids, texts)
 
     def intersect(

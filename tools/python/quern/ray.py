@@ -181,6 +181,8 @@ class Service:
         if options.get("algorithm") == "and-or":
             raise ValueError(
                 "shards can't answer 'and-or'; use 'and', then 'or' for the queries with fewer than k results")
+        if options.keys() & {"budget_us", "blocks_left_out"}:
+            raise ValueError("shards can't keep to budget_us or blocks_left_out together; use quern.open() over all shards")
         answers, missing = self._ask("batch", {shard: (texts, k, options) for shard in range(len(self._actors))})
         numbers = [numpy.frombuffer(answer, numpy.uint64) for answer in answers.values()]
         counted = [(found[: len(texts)].astype(numpy.int64), found[len(texts) :]) for found in numbers]

@@ -13,9 +13,11 @@ if TYPE_CHECKING:
     import pandas
 
 
-def _restored(index, counts, docids, scores, qids, texts):
+def _restored(index, counts, docids, scores, qids, texts, bounds_left):
     """Results that were pickled."""
-    return Results(index, Results.of(index, counts.tolist(), docids, scores), qids, texts)
+    found = Results.of(index, counts.tolist(), docids, scores)
+    found.bounds_left = bounds_left
+    return Results(index, found, qids, texts)
 
 
 class Results:
@@ -28,11 +30,15 @@ class Results:
     offsets: uint64, one more than queries: the results of query i are at [offsets[i], offsets[i + 1]).
     qids: the queries' ids, str.
     statistics: the work done to find them, a dict of counts.
+    bound_left: with budget_us or blocks_left_out, a list: for each query the highest upper bound of the scores of
+        documents that were left out and may be results; None if the results are exact. Without, None.
+    exact: with budget_us or blocks_left_out, a list: for each query whether its results are proven to be those of an
+        exhaustive search. Without, None.
 
     The arrays are views of shared memory, which lives as long as any of them.
 
     results[i] is (docno, score), results[i:j] a list of these, and results[qid] the list of one query. Results are equal if
-    their ids, docIDs and scores are; pickled ones keep these, and open their index again.
+    their ids, docIDs and scores are; pickled ones keep these and bound_left, and open their index again.
     """
 
     __slots__ = ("_found", "_index", "_texts", "qids")
@@ -71,6 +77,15 @@ class Results:
     @property
     def statistics(self) -> dict[str, Any]:
         return self._found.statistics
+
+    @property
+    def bound_left(self) -> list[float | None] | None:
+        return self._found.bounds_left or None
+
+    @property
+    def exact(self) -> list[bool] | None:
+        bounds = self.bound_left
+        return None if bounds is None else [bound is None for bound in bounds]
 
     def docnos(self) -> list[str]:
         """The documents' docnos: a list of str of the same length as docid."""
@@ -162,7 +177,8 @@ class Results:
 
     def __reduce__(self):
         counts = numpy.diff(self.offsets).astype(numpy.uint32)
-        return _restored, (self._index, counts, self.docid, self.score, list(self.qids), list(self._texts))
+        texts, bounds = list(self._texts), self._found.bounds_left
+        return _restored, (self._index, counts, self.docid, self.score, list(self.qids), texts, bounds)
 
     def __iter__(self) -> Iterator[tuple[str, float]]:
         """(docno, score) of each result."""

@@ -85,7 +85,7 @@ nb::dict statistics_of(const Results& results) {
   return to_dict(results.found.statistics, Field{"queries", &S::queries}, Field{"postings", &S::postings},
                  Field{"postings_scored", &S::postings_scored}, Field{"blocks", &S::blocks},
                  Field{"blocks_decoded", &S::blocks_decoded}, Field{"stopped_early", &S::stopped_early},
-                 Field{"on_gpu", &S::on_gpu});
+                 Field{"on_gpu", &S::on_gpu}, Field{"unproven", &S::unproven});
 }
 
 }  // namespace
@@ -122,6 +122,10 @@ void bind_results(nb::module_& module) {
       .def("trec_run", &trec_run, "qids"_a, "tag"_a = "quern",
            "The results as text of a TREC run, as `quern query` prints them.")
       .def_prop_ro("statistics", &statistics_of, "The work done to find them, as a dict of counts.")
+      .def_prop_rw(
+          "bounds_left", [](const Results& self) { return self.found.bounds_left; },
+          [](Results& self, std::vector<std::optional<float>> bounds) { self.found.bounds_left = std::move(bounds); },
+          "With a budget: of each query, the highest upper bound of a document that was left out; None: exact.")
       .def("__len__", [](const Results& self) { return self.found.docids.size(); });
 }
 

@@ -67,11 +67,14 @@ class AskedQuery {
 
 /// The results of a query, found by the calling thread.
 Results search(const api::Searcher& searcher, const nb::object& query, std::size_t k, std::string_view algorithm,
-               const api::Filter* filter) {
+               const api::Filter* filter, std::optional<double> budget_us, std::optional<double> blocks_left_out) {
   const AskedQuery asked(query);
   const nb::gil_scoped_release without_gil;
   Results results{searcher.index(), {}};
-  const std::vector<api::Hit> hits = searcher.search(asked.get(), k, algorithm, &results.found.statistics, filter);
+  api::SearchStatistics& statistics = results.found.statistics;
+  const std::vector<api::Hit> hits =
+      searcher.search(asked.get(), k, algorithm, &statistics, filter, {budget_us, blocks_left_out});
+  if (budget_us || blocks_left_out) results.found.bounds_left = {statistics.bound_left};
   results.found.offsets = {0, hits.size()};
   results.found.docids.reserve(hits.size());
   results.found.scores.reserve(hits.size());
@@ -91,11 +94,12 @@ std::map<std::string, double> terms(const api::Searcher& searcher, const nb::obj
 }
 
 Results batch(const api::Searcher& searcher, const nb::object& queries, std::size_t k, const std::string& algorithm,
-              unsigned threads, const nb::object& progress, const api::Filter* filter) {
+              unsigned threads, const nb::object& progress, const api::Filter* filter, std::optional<double> budget_us,
+              std::optional<double> blocks_left_out) {
   const QueryList list(queries);
   DirectWork work({threads, 0, progress, nb::none()});
   return {searcher.index(), work.finish([&] {
-            return searcher.batch(list.queries(), {k, algorithm, filter}, work.work());
+            return searcher.batch(list.queries(), {k, algorithm, filter, {budget_us, blocks_left_out}}, work.work());
           })};
 }
 
@@ -134,11 +138,13 @@ void bind_searcher(nb::module_& module) {
            "gpus"_a = 1, "strategy"_a = "", "gpu_memory"_a = 0, "plan"_a = std::vector<std::string>(), "threads"_a = 0,
            "memory"_a = 0, "warn"_a = nb::none())
       .def("search", &search, "query"_a, "k"_a = 10, "algorithm"_a = "", "filter"_a = nb::none(),
+           "budget_us"_a = nb::none(), "blocks_left_out"_a = nb::none(),
            "The k best documents for a query, a str or a dict of terms and weights, found by this thread on the CPU.")
       .def("terms", &terms, "query"_a, "algorithm"_a = "", "filter"_a = nb::none(),
            "The terms and weights of a query as they are searched for: expanded, if the searcher does that.")
       .def("batch", &batch, "queries"_a, "k"_a = 10, "algorithm"_a = "", "threads"_a = 0, "progress"_a = nb::none(),
-           "filter"_a = nb::none(), "The results of many queries, on the searcher's device. Ctrl-C stops it.");
+           "filter"_a = nb::none(), "budget_us"_a = nb::none(), "blocks_left_out"_a = nb::none(),
+           "The results of many queries, on the searcher's device. Ctrl-C stops it.");
   nb::class_<api::Intersector>(module, "Intersector", "Finds all documents with all terms. Many threads may use it.")
       .def("__init__", &make_intersector, "index"_a, nb::kw_only(), "method"_a = "", "device"_a = "cpu", "gpu"_a = 0,
            "gpus"_a = 1, "gpu_memory"_a = 0, "plan"_a = std::vector<std::string>(), "threads"_a = 0, "memory"_a = 0,
