@@ -427,7 +427,7 @@ QueryFile parse_queries(std::string_view bytes, const QueryLayout& layout, std::
 }
 
 QueryFile read_queries(const std::string& path, const QueryLayout& layout) {
-  return parse_queries(read_whole(path, query_file_limits()), layout, path == "-" ? "standard input" : path);
+  return parse_queries(read_whole(path, query_file_limits()), layout, source_name(path));
 }
 
 struct QueryLineParser::State {
