@@ -21,6 +21,8 @@ struct UnreadableFormat {
   std::string_view message;
 };
 constexpr UnreadableFormat unreadable_formats[] = {
+    {"\x93NUMPY",
+     "a NumPy array (.npy), which Quern can't read; in Python, quern.index() takes sparse matrices of SciPy"},
     {"filedesc://", "an ARC file, which Quern can't read; convert it to WARC first"},
     {"\x1f\x1e", "compressed with pack, which Quern can't read; unpack it first, for example with gzip -d"},
     {"\x1f\xa0", "compressed with compress -H, which Quern can't read; unpack it first, for example with gzip -d"},
