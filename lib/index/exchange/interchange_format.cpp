@@ -9,6 +9,7 @@
 #include "quern/index/index_assembly.hpp"
 #include "quern/io/atomic_output.hpp"
 #include "quern/io/checksum.hpp"
+#include "quern/text/utf8.hpp"
 
 namespace quern {
 namespace {
@@ -193,11 +194,7 @@ class IndexImport : public InvertedSink {
 
   void add_posting(docid_t docid, freq_t freq) override {
     const auto& impacts = options_.build.impacts;
-    if (impacts && freq > impacts->max_weight())
-      throw InvalidArgument(
-          "{}: document {} has the frequency {} in a list, but weights of {} bits can be at most {}; "
-          "allow more with {}, up to 16",
-          options_.source, docid, freq, impacts->bits, impacts->max_weight(), option_name<"impacts">);
+    if (impacts && freq > impacts->max_weight() && !too_large_) too_large_ = {docid, freq};
     lists_->add_posting(docid, freq);
     std::uint32_t& sum = sums_[docid];
     exact_ = exact_ && freq <= UINT32_MAX - sum;
@@ -207,6 +204,7 @@ class IndexImport : public InvertedSink {
   }
 
   void end_list(std::string_view term) override {
+    if (too_large_) refuse_weight(term);
     lists_->end_list(term);
     hash_.add(as_bytes(term));
     hash_.add_number(term.size());
@@ -251,6 +249,16 @@ class IndexImport : public InvertedSink {
     return statistics;
   }
 
+  /// The term comes after its postings.
+  [[noreturn]] void refuse_weight(std::string_view term) const {
+    const ImpactSettings& impacts = *options_.build.impacts;
+    throw InvalidArgument(
+        "{}: the term {} has the weight {} in document {}, but weights of {} bits can be at most {}; allow more with "
+        "{}, up to 16",
+        options_.source, quoted_start(term), too_large_->second, too_large_->first, impacts.bits, impacts.max_weight(),
+        option_name<"impacts">);
+  }
+
   const ImportOptions& options_;
   const Resources& resources_;
   File& out_;
@@ -261,6 +269,7 @@ class IndexImport : public InvertedSink {
   std::vector<std::uint32_t> sums_, lengths_;
   ContentHash hash_;
   bool exact_ = true;
+  std::optional<std::pair<docid_t, freq_t>> too_large_;  ///< the list's first posting above the largest weight
 };
 
 }  // namespace
