@@ -68,6 +68,7 @@ std::uint64_t held_bytes(const Resources& resources) { return resources.memory_b
 struct QueryRunParts {
   const Resources& resources;
   SearchBackend& backend;
+  const CpuBackend& cpu;
   const QueryReader& reader;
   SearchRequest request;                 ///< but for its queries
   const QueryExpander* expander;         ///< null: queries stay as they are
@@ -86,22 +87,7 @@ class QueryRun {
 
   /// Writes the answers to these queries, in their order.
   void answer(const std::vector<Query>& queries) {
-    const ParsedQueries read_queries = read(queries);
-    SearchRequest request = parts_.request;
-    request.queries = read_queries.views();
-    if (parts_.expander == nullptr) {
-      quern::run(parts_.backend, request, consumer(queries, request.queries));
-      return;
-    }
-    const QueryExpander::Batch expanded =
-        parts_.expander->expand(parts_.backend, request, parts_.resources.threads, &parts_.pages);
-    AnswerConsumer second = consumer(queries, request.queries);
-    request.queries = expanded.queries.views();
-    second.render = [&expanded, render = std::move(second.render)](std::size_t i, QueryAnswer& answer) {
-      expanded.add_cost(i, answer);
-      render(i, answer);
-    };
-    quern::run(parts_.backend, request, second);
+    naming_wrong(queries, [&] { write_answers(queries); });
   }
 
   /// Answers queries as they arrive; `note` sees each batch first. Begins about `max_begun` batches at a time, at
@@ -125,7 +111,8 @@ class QueryRun {
       for (auto some = begun.take(); !some.empty(); some = begun.take())
         for (const std::unique_ptr<Batch>& batch : some) {
           note(batch->queries);
-          parts_.backend.finish(*batch->search, consumer(batch->queries, batch->parsed.views()));
+          naming_wrong(batch->queries,
+                       [&] { parts_.backend.finish(*batch->search, consumer(batch->queries, batch->parsed.views())); });
           parts_.out.show();
         }
     } catch (...) {
@@ -147,8 +134,43 @@ class QueryRun {
     std::unique_ptr<PendingSearch> search = nullptr;
   };
 
+  /// As answer(), with errors that do not name a query.
+  void write_answers(const std::vector<Query>& queries) {
+    const ParsedQueries read_queries = read(queries);
+    SearchRequest request = parts_.request;
+    request.queries = read_queries.views();
+    if (parts_.expander == nullptr) {
+      quern::run(parts_.backend, request, consumer(queries, request.queries));
+      return;
+    }
+    const QueryExpander::Batch expanded =
+        parts_.expander->expand(parts_.backend, request, parts_.resources.threads, &parts_.pages);
+    AnswerConsumer second = consumer(queries, request.queries);
+    request.queries = expanded.queries.views();
+    second.render = [&expanded, render = std::move(second.render)](std::size_t i, QueryAnswer& answer) {
+      expanded.add_cost(i, answer);
+      render(i, answer);
+    };
+    quern::run(parts_.backend, request, second);
+  }
+
+  /// Calls work() on these queries. Its InvalidArgument names the query, if a query is wrong.
+  void naming_wrong(const std::vector<Query>& queries, const std::function<void()>& work) const {
+    try {
+      work();
+    } catch (const InvalidArgument&) {
+      const auto answer = [&](std::size_t i) {
+        parts_.cpu.search(parts_.reader.read(queries[i].text, *parts_.reader.analyzer()), *parts_.request.algorithm,
+                          parts_.request.k, nullptr, parts_.request.passing);
+      };
+      api::refuse_wrong_query(queries.size(), answer, [&](std::size_t i) { return queries[i].id; });
+      throw;
+    }
+  }
+
   std::unique_ptr<Batch> begin(std::vector<Query> queries) {
-    ParsedQueries parsed = read(queries);
+    ParsedQueries parsed;
+    naming_wrong(queries, [&] { parsed = read(queries); });
     auto batch = std::make_unique<Batch>(Batch{std::move(queries), std::move(parsed)});
     SearchRequest request = parts_.request;
     request.queries = batch->parsed.views();
@@ -367,8 +389,9 @@ void run(const QueryArguments& arguments) {
   const SearchRequest request{
       {}, &algorithm, arguments.first_k(), filter ? ShardFilters(filter->impl()->by_shard) : ShardFilters()};
   UnknownQueries unknown(indexes);
-  QueryRun query_run({resources, processors.backend().backend(), reader, request, expander ? &*expander : nullptr,
-                      stage, arguments.k, unknown, result_text, out, processors.pages()});
+  QueryRun query_run({resources, processors.backend().backend(), processors.backend().cpu(), reader, request,
+                      expander ? &*expander : nullptr, stage, arguments.k, unknown, result_text, out,
+                      processors.pages()});
   resources.progress->start("query", queries ? queries->count() : 0, "queries");
   const auto begun = WallClock::now();
   if (streams)

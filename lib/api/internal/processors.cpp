@@ -11,6 +11,17 @@
 
 namespace quern::api {
 
+void refuse_wrong_query(std::size_t count, const std::function<void(std::size_t query)>& answer,
+                        const std::function<std::string(std::size_t query)>& name) {
+  for (std::size_t query = 0; query < count; ++query) {
+    try {
+      answer(query);
+    } catch (const InvalidArgument& wrong) {
+      throw InvalidArgument("query {}: {}", name(query), wrong.what());
+    }
+  }
+}
+
 std::vector<std::string> plans_by_shard(const std::vector<std::string>& plans, std::span<const IndexReader> shards) {
   std::vector<std::string> by_shard(shards.size());
   if (plans.empty()) return by_shard;

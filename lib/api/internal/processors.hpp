@@ -23,6 +23,11 @@ inline std::uint64_t bytes_for_query(std::uint64_t query_bytes) {
   return (QueryMemory::bytes_for(query_bytes) + 2) / 3 * 8;
 }
 
+/// For a batch of queries that threw InvalidArgument, which doesn't say which of them is wrong: answers them one by
+/// one, and throws the first one's error, with its name.
+void refuse_wrong_query(std::size_t count, const std::function<void(std::size_t query)>& answer,
+                        const std::function<std::string(std::size_t query)>& name);
+
 /// Which cache plan is for which shard of an index: a path for each, all empty without plans. Throws as PlanReader
 /// does; InvalidArgument if a plan is for another index, and unless each shard has one.
 std::vector<std::string> plans_by_shard(const std::vector<std::string>& plans, std::span<const IndexReader> shards);

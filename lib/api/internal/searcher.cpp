@@ -159,6 +159,17 @@ struct Searcher::Impl {
                             option_name<"blocks-left-out">, option_name<"expand">);
   }
 
+  /// Names the query that a batch threw for.
+  void refuse_wrong(std::span<const Query> queries, const BatchOptions& options) const {
+    check_k(options.k);
+    const auto answer = [&](std::size_t query) {
+      processors.backend().cpu().search(terms(queries[query], options.algorithm, nullptr, options.filter),
+                                        algorithm_of(options.algorithm), options.k, nullptr,
+                                        passing_of(options.filter));
+    };
+    refuse_wrong_query(queries.size(), answer, [](std::size_t query) { return fmt::format("number {}", query + 1); });
+  }
+
   BatchResults answer(std::span<const Query> queries, const BatchOptions& options, const Work& work) {
     check_k(options.k);
     const QueryAlgorithm algorithm = algorithm_of(options.algorithm, options.budget);
@@ -227,7 +238,14 @@ std::vector<std::pair<std::string, double>> Searcher::terms(const Query& query, 
 }
 
 BatchResults Searcher::batch(std::span<const Query> queries, const BatchOptions& options, const Work& work) const {
-  return with_api_errors([&] { return impl_->answer(queries, options, work); });
+  return with_api_errors([&] {
+    try {
+      return impl_->answer(queries, options, work);
+    } catch (const InvalidArgument&) {
+      impl_->refuse_wrong(queries, options);
+      throw;
+    }
+  });
 }
 
 struct Intersector::Impl {
