@@ -92,10 +92,21 @@ TEST_CASE("given weights are indexed, and searched with weights and a filter", "
   const std::vector<api::WeightedTerm> not_whole = {{"t0", 0.5}}, negative = {{"t0", -1}};
   CHECK(code_of([&] { static_cast<void>(searcher.search(not_whole)); }) == ErrorCode::invalid_argument);
   CHECK(code_of([&] { static_cast<void>(searcher.search(negative)); }) == ErrorCode::invalid_argument);
+  const std::vector<api::WeightedTerm> whole = {{"t0", 1}};
+  const std::vector<api::Query> batch = {whole, not_whole, negative};
+  CHECK_THROWS_WITH(searcher.batch(batch), Catch::Contains("query number 2: the weight 0.5 of the query's term 't0'"));
   api::Scoring scaled;
   scaled.query_scale = 10;
   CHECK(api::Searcher(index, scaled).search(not_whole).front().score ==
         5 * searcher.search(terms_of({{"t0", 1}})).front().score);
+}
+
+TEST_CASE("a document whose vector is empty keeps its docID", "[api]") {
+  const TemporaryFolder folder;
+  build(folder.path("index.quern"), {Vector{{"a", 1}}, Vector{}, Vector{{"a", 2}}});
+  const api::Index index = api::Index::open(folder.path("index.quern"));
+  CHECK(index.docno(1) == "V1");
+  CHECK(api::Searcher(index).search(terms_of({{"a", 1}})) == std::vector<api::Hit>{{2, 2}, {0, 1}});
 }
 
 TEST_CASE("a term that a query names several times has the sum of its weights, on every device", "[api]") {

@@ -199,6 +199,12 @@ def test_given_weights_are_added_up(tmp_path):
     for wrong in ({"##t0": "x"}, {3: 1}, {"##t0": None}):
         with pytest.raises(TypeError):
             ix.search(wrong)
+    with pytest.raises(TypeError, match="the weight of '##t0' must be a number, not 'x'"):
+        ix.batch([{"##t1": 1}, {"##t0": "x"}])
+    with pytest.raises(quern.InvalidArgument, match="query number 2: the weight 0.5 of the query's term '##t0'"):
+        ix.batch({"a": {"##t0": 1}, "b": {"##t0": 0.5}})
+    with pytest.raises(ValueError, match=r"number 1 \(docno 'a'\): it has no vector, which impacts needs"):
+        quern.index([{"docno": "a", "vector": None}], tmp_path / "no", impacts=8)
     for wrong in (float("nan"), -1, float("inf"), 256, 0.5):
         with pytest.raises(quern.InvalidArgument):
             quern.index([{"docno": "a", "vector": {"x": wrong}}], tmp_path / "no", impacts=8)

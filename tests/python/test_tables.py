@@ -50,6 +50,25 @@ def test_a_wrong_weight_of_a_matrix_is_refused_with_row_and_column(tmp_path, wei
     assert not list(tmp_path.iterdir())
 
 
+def test_matrices_that_contradict_themselves_are_refused(tmp_path):
+    sparse = pytest.importorskip("scipy.sparse")
+    for array, place, value in (("indptr", 1, 9), ("indptr", 1, -1), ("indptr", 0, 1), ("indptr", 2, 99), ("indices", 1, 3),
+                                ("indices", 1, -7)):
+        wrong = sparse.csr_matrix((numpy.array([1.0, 2, 3]), numpy.array([0, 1, 2]), numpy.array([0, 2, 3])), shape=(2, 3))
+        getattr(wrong, array)[place] = value
+        with pytest.raises(ValueError, match="a wrong sparse matrix of 2 rows and 3 columns: .*ind"):
+            quern.index(wrong, tmp_path / "m", impacts=8)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_empty_row_is_a_document(tmp_path):
+    sparse = pytest.importorskip("scipy.sparse")
+    matrix = sparse.csr_matrix(numpy.array([[1, 0], [0, 0], [2, 1]]))
+    with pytest.warns(UserWarning, match="document '1' is empty"):
+        assert quern.index(matrix, tmp_path / "m", impacts=8).documents == 3
+    assert list(quern.open(tmp_path / "m").search({"0": 1})) == [("2", 2), ("0", 1)]
+
+
 def test_arrow_tables_and_files_of_parquet_are_rows(tmp_path):
     arrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")

@@ -295,14 +295,12 @@ void append_number(std::string& out, Number number) {
 }
 
 void append_vector(std::string& out, std::span<const WeightedTerm> vector) {
-  if (vector.empty()) return;
-  std::string_view before = ",\"vector\":{";
+  out += ",\"vector\":{";
   for (const WeightedTerm& term : vector) {
-    out += before;
+    if (out.back() != '{') out += ',';
     append_string(out, term.term);
     out += ':';
     append_number(out, term.weight);
-    before = ",";
   }
   out += '}';
 }
@@ -321,8 +319,8 @@ void append_field(std::string& out, const KeptField& field) {
     out += std::get<bool>(field.value) ? "true" : "false";
 }
 
-/// Appends a document as a line of formats/corpus/jsonl.md.
-void append_json_line(std::string& out, const NewDocument& document) {
+/// Appends a document as a line of formats/corpus/jsonl.md, with an empty vector, too, if `with_vector`.
+void append_json_line(std::string& out, const NewDocument& document, bool with_vector) {
   out += "{\"id\":";
   append_string(out, document.docno);
   if (!document.url.empty()) {
@@ -335,7 +333,7 @@ void append_json_line(std::string& out, const NewDocument& document) {
   }
   out += ",\"contents\":";
   append_string(out, document.text);
-  append_vector(out, document.vector);
+  if (with_vector || !document.vector.empty()) append_vector(out, document.vector);
   for (const KeptField& field : document.fields) append_field(out, field);
   out += "}\n";
 }
@@ -424,7 +422,7 @@ void IndexBuilder::add(const NewDocument& document) {
     check_vector(document);
     const std::vector<std::string>& kept = impl_->settings.parse.reader.field_names.kept;
     for (const KeptField& field : document.fields) check_field(document, field, kept);
-    append_json_line(impl_->buffer, document);
+    append_json_line(impl_->buffer, document, impl_->settings.parse.impacts.has_value());
     ++impl_->added;
     if (impl_->buffer.size() >= buffer_bytes) {
       impl_->resources.progress().check_stop();

@@ -16,6 +16,8 @@ def rows_of(table):
 
 def vectors_of(matrix):
     """The rows of a SciPy matrix as dicts {column: weight}, with the columns' numbers as terms."""
+    if hasattr(matrix, "check_format"):
+        _check_format(matrix)
     matrix = matrix.tocsr()
     if not matrix.has_canonical_format:  # a column may be twice in a row, which SciPy defines as the sum
         matrix = matrix.copy()
@@ -23,6 +25,14 @@ def vectors_of(matrix):
     for start, end in itertools.pairwise(matrix.indptr.tolist()):
         columns = map(str, matrix.indices[start:end].tolist())
         yield dict(zip(columns, matrix.data[start:end].tolist()))
+
+
+def _check_format(matrix):
+    """Raises ValueError for wrong pointers and indices, with which SciPy's functions read and write beyond its arrays."""
+    try:
+        matrix.check_format(full_check=True)
+    except ValueError as error:
+        raise ValueError(f"a wrong sparse matrix of {matrix.shape[0]} rows and {matrix.shape[1]} columns: {error}") from None
 
 
 def with_vectors(row):

@@ -140,10 +140,15 @@ TermVector::TermVector(const nb::object& vector) {
   for (const nb::handle item : nb::cast<nb::list>(items)) {
     const nb::object term = nb::borrow(nb::cast<nb::tuple>(item)[0]);
     const nb::object weight = nb::borrow(nb::cast<nb::tuple>(item)[1]);
+    const std::string_view text = text_of(term, "a term");
     const double number = PyFloat_AsDouble(weight.ptr());
-    if (number == -1.0 && PyErr_Occurred()) throw nb::python_error();
+    if (number == -1.0 && PyErr_Occurred()) {
+      if (PyErr_ExceptionMatches(PyExc_TypeError))
+        PyErr_Format(PyExc_TypeError, "the weight of %R must be a number, not %R", term.ptr(), weight.ptr());
+      throw nb::python_error();
+    }
     kept_.push_back(term);
-    terms_.push_back({text_of(term, "a term"), number});
+    terms_.push_back({text, number});
   }
 }
 

@@ -125,16 +125,21 @@ class DocumentFields {
     fields.docno = docno_of(document);
     fields.title = find(document, title_names_, 1, "its title");
     fields.url = find(document, url_names_, 2, "its URL");
-    if (const nb::object vector = look_up_first(document, vector_names_); vector.is_valid()) {
+    const nb::object vector = look_up_first(document, vector_names_);
+    if (vector.is_valid()) {
       vector_ = TermVector(vector);
       fields.vector = vector_.view();
+    } else if (takes_vectors_) {
+      PyErr_SetString(PyExc_ValueError,
+                      "it has no vector, which impacts needs; that of a document without terms is {}");
+      throw nb::python_error();
     }
     const nb::object method = is_dict_ || !takes_default_text_ ? nb::object() : look_up(document, default_text_);
     if (method.is_valid()) {
       fields.text = default_text(method, fields.title);
     } else {
       fields.text = find(document, text_names_, 0, "its text");
-      if (!held_[0].is_valid() && fields.vector.empty()) fields.text = whole_text(document, fields.docno);
+      if (!held_[0].is_valid() && !vector.is_valid()) fields.text = whole_text(document, fields.docno);
       if (!held_[0].is_valid() && !fields.vector.empty() && !takes_vectors_ && fields.title.empty()) {
         PyErr_SetString(PyExc_ValueError,
                         "it has a vector, but no text; vectors are indexed with impacts=8, for example");
