@@ -22,6 +22,7 @@ docno: str = results[0][0]
 pairs: list[tuple[str, float]] = batch["1"]
 value: float = results.evaluate({"1": {"D": 1}}, ["map"])["map"]
 value = quern.evaluate(pathlib.Path("a.run"), "a.qrels", "map")["all"]["map"]
+value = quern.evaluate(batch, exact=results, measures="exact_recall.10")["all"]["exact_recall_10"]
 quern.compare([results, "a.run", pathlib.Path("a.run"), {"1": {"D": 1}}], "a.qrels", "map")
 tuned: quern.Tuning = ix.tune({"1": "mill"}, {"1": {"D": 1}}, k1=[0.9, 1.2], folds=2, complete=True)
 best: float = tuned.value + tuned.options["k1"]

@@ -107,12 +107,12 @@ void remark_on_judgements(const quern::RunValues& run, const EvaluationOptions& 
                                     : ": no result has a judgement; the judgements may be of other documents"));
 }
 
-void remark_on_open_ties(const quern::Evaluation& found, const std::string& exact_run, WorkProgress& progress) {
+void remark_on_open_ties(const quern::Evaluation& found, WorkProgress& progress) {
   if (found.open_ties > 0)
     progress.remark(
-        fmt::format("{}: for {}, results that it doesn't have may tie with the last of those that count, "
+        fmt::format("for {}, results that the exact run doesn't have may tie with the last of those that count, "
                     "but count as wrong; with more results it shows all ties",
-                    exact_run, count_text(found.open_ties, "query", "queries")));
+                    count_text(found.open_ties, "query", "queries")));
 }
 
 /// Queries that a mean leaves out.
@@ -193,7 +193,7 @@ Evaluation evaluate(const std::vector<TrecRun>& runs, const std::string& qrels_p
       remark_on_left_out(out.runs.back(), found.qids.size(), options, resources.progress());
       remark_on_judgements(found.runs[run], options, resources.progress());
     }
-    remark_on_open_ties(found, qrels_path, resources.progress());
+    remark_on_open_ties(found, resources.progress());
     if (options.compare) compare(found, options, out);
     return out;
   });

@@ -5,6 +5,14 @@ import os
 import tempfile
 
 from .frames import rows_of
+from .runs import run_file
+
+
+def truth_file(qrels, exact):
+    """The path of a file that runs are evaluated with, as long as the context lasts: of judgements or of an exact run."""
+    if (qrels is None) == (exact is None):
+        raise TypeError("either qrels or exact is needed: judgements, or a run of exact results")
+    return judgements_file(qrels) if exact is None else run_file(exact)
 
 
 @contextlib.contextmanager

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy
 
 from . import _quern
-from .judgements import judgements_file
-from .names import names_of
 
 if TYPE_CHECKING:
     import pandas
@@ -136,15 +134,17 @@ class Results:
         """The lines of a TREC run, byte for byte as `quern query` writes them."""
         return self._found.trec_run(self.qids, tag)
 
-    def evaluate(self, qrels: Any, measures: str | Iterable[str] = ()) -> dict[str, float]:
-        """Evaluates the results with relevance judgements, as `quern eval` and trec_eval do.
+    def evaluate(
+        self, qrels: Any = None, measures: str | Iterable[str] = (), *, exact: Any = None
+    ) -> dict[str, float]:
+        """Evaluates the results with relevance judgements, as `quern eval` and trec_eval do, or with exact results.
 
-        qrels: as for quern.evaluate().
-        measures: a name such as "map", "P.10" or "ndcg_cut.10", or several; none: the usual ones.
+        qrels, measures, exact: as for quern.evaluate().
         Returns {measure: value} over all queries.
         """
-        with judgements_file(qrels) as path:
-            return _quern.evaluate(("", self.to_trec()), path, names_of("measures", measures))["all"]
+        from .stages import evaluate  # which needs this module
+
+        return evaluate(self, qrels, measures, exact=exact)["all"]
 
     def __len__(self) -> int:
         """The number of results of all queries."""

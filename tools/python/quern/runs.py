@@ -25,6 +25,13 @@ def run_files(runs):
         yield [_file_of(run, pathlib.Path(folder) / f"run-{number}") for number, run in enumerate(runs, 1)]
 
 
+@contextlib.contextmanager
+def run_file(run):
+    """The path of a file of one run, as long as the context lasts."""
+    with run_files([run]) as (path,):
+        yield path
+
+
 def run_argument(run):
     """A run as the native module takes it: the path of a file, or an empty one, and the text of a run."""
     return (os.fspath(run), "") if _is_path(run) else ("", _text_of(run))

@@ -1,6 +1,7 @@
 """The second stage, fusion, cache plans and evaluation."""
 
 import os
+import warnings
 from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +11,7 @@ import numpy
 from . import _quern
 from .errors import called, error
 from .index import Index, _numbers, _progress
-from .judgements import judgements_file
+from .judgements import truth_file
 from .names import names_of
 from .queries import texts_of
 from .results import Results
@@ -149,34 +150,47 @@ def fuse(
 
 def compare(
     runs: Iterable[Run],
-    qrels: Any,
+    qrels: Any = None,
     measures: str | Iterable[str] = (),
     *,
+    exact: Run | None = None,
     complete: bool = False,
     samples: int = 100_000,
     seed: int = 1,
 ) -> dict[str, Any]:
     """Compares the first of several runs with each of the others, as `quern eval --compare` does.
 
-    runs: each as for evaluate(). qrels: as for evaluate(). measures: a name or several; none: the usual ones.
+    runs: each as for evaluate(). qrels, exact: as for evaluate(). measures: a name or several; none: the usual ones.
     complete: queries without results count as 0. samples, seed: of the randomization test.
     Returns {measure: {"mean": of the first run, "others": a dict for each other run}} with mean, difference, wins, ties,
     losses; t, t_p and holm_t_p of the paired t-test, None with fewer than two queries; randomization_p and
     holm_randomization_p.
     """
-    with judgements_file(qrels) as path:
-        return called(_quern.compare, run_arguments(runs), path, names_of("measures", measures), complete, samples, seed)
+    with truth_file(qrels, exact) as path:
+        options = (names_of("measures", measures), exact is not None, complete, samples, seed)
+        return called(_quern.compare, run_arguments(runs), path, *options, _warn(exact))
 
 
-def evaluate(run: Run, qrels: Any, measures: str | Iterable[str] = ()) -> dict[str, Any]:
-    """Evaluates a run with relevance judgements, as `quern eval` and trec_eval do.
+def evaluate(
+    run: Run, qrels: Any = None, measures: str | Iterable[str] = (), *, exact: Run | None = None
+) -> dict[str, Any]:
+    """Evaluates a run with relevance judgements, as `quern eval` and trec_eval do, or with exact results.
 
     run: a Results, a dict {qid: {docno: score}}, such as one of fuse(), a pandas.DataFrame with qid (or query_id), docno (or
     doc_id) and score, or a run of TREC or MS MARCO: the path of a file, or its text, as that of to_trec().
     qrels: the path of a file; a dict {qid: {docno: grade}}; or a pandas.DataFrame with qid (or query_id), docno (or doc_id)
     and label (or relevance). Files may be compressed.
+    exact: in place of qrels, a run of exact results, which approximate ones or those of rounded weights are compared with, as
+    `quern eval --exact` does. "exact_recall.10" is the share of a query's 10 best exact results among the run's first 10;
+    documents with the score of the tenth are as good as it, so `exact` needs more results than 10, and a warning says if it
+    may lack some. Queries without results count as 0.
     measures: a name such as "map", "P.10" or "nDCG@10", or several; none: the usual ones.
     Returns {"all": {measure: value}, "by_query": {qid: {measure: value}}}.
     """
-    with judgements_file(qrels) as path:
-        return _quern.evaluate(run_argument(run), path, names_of("measures", measures))
+    with truth_file(qrels, exact) as path:
+        return _quern.evaluate(run_argument(run), path, names_of("measures", measures), exact is not None, _warn(exact))
+
+
+def _warn(exact):
+    """What a comparison with exact results calls with remarks."""
+    return None if exact is None else warnings.warn

@@ -11,12 +11,22 @@ namespace {
 /// The path of a file, or an empty one and the text of a run.
 using RunArgument = std::pair<std::string, std::string>;
 
-nb::dict evaluate(const RunArgument& run, const std::string& qrels, const std::vector<std::string>& measures) {
-  InterruptibleWork work({});
+/// The work of an evaluation, whose remarks are warnings.
+api::Work warning_work(const InterruptibleWork& work) {
+  api::Work warning = work.work();
+  warning.remark = warning.warn;
+  return warning;
+}
+
+/// `truth`: the path of judgements, or if `exact` of an exact run.
+nb::dict evaluate(const RunArgument& run, const std::string& truth, const std::vector<std::string>& measures,
+                  bool exact, const nb::object& warn) {
+  InterruptibleWork work({0, 0, nb::none(), warn});
   api::EvaluationOptions options;
   options.measures = measures;
+  options.exact = exact;
   const api::Evaluation found = work.finish([&] {
-    return api::evaluate({{run.first, run.second}}, qrels, options, work.work());
+    return api::evaluate({{run.first, run.second}}, truth, options, warning_work(work));
   });
   const api::RunValues& values = found.runs.front();
   nb::dict all, by_query;
@@ -44,19 +54,21 @@ nb::dict difference_of(const api::RunDifference& run) {
                  Field{"is_exact", &D::is_exact});
 }
 
-/// By measure, the first run's mean, and the differences of the others.
-nb::dict compare(const std::vector<RunArgument>& runs, const std::string& qrels,
-                 const std::vector<std::string>& measures, bool complete, std::uint64_t samples, std::uint64_t seed) {
-  InterruptibleWork work({});
+/// By measure, the first run's mean, and the differences of the others. `truth`: as for evaluate().
+nb::dict compare(const std::vector<RunArgument>& runs, const std::string& truth,
+                 const std::vector<std::string>& measures, bool exact, bool complete, std::uint64_t samples,
+                 std::uint64_t seed, const nb::object& warn) {
+  InterruptibleWork work({0, 0, nb::none(), warn});
   api::EvaluationOptions options;
   options.measures = measures;
+  options.exact = exact;
   options.complete = complete;
   options.compare = true;
   options.samples = samples;
   options.seed = seed;
   std::vector<api::TrecRun> read;
   for (const auto& [path, text] : runs) read.push_back({path, text});
-  const api::Evaluation found = work.finish([&] { return api::evaluate(read, qrels, options, work.work()); });
+  const api::Evaluation found = work.finish([&] { return api::evaluate(read, truth, options, warning_work(work)); });
   nb::dict out;
   for (const api::MeasureComparison& measure : found.comparisons) {
     nb::list others;
@@ -185,8 +197,9 @@ void bind_tools(nb::module_& module) {
   module.def("read_queries", &read_queries, "path"_a, "queries_format"_a, "id_field"_a, "text_field"_a);
   module.def("version", &api::version);
   module.def("policies", &api::policies);
-  module.def("evaluate", &evaluate, "run"_a, "qrels"_a, "measures"_a);
-  module.def("compare", &compare, "runs"_a, "qrels"_a, "measures"_a, "complete"_a, "samples"_a, "seed"_a);
+  module.def("evaluate", &evaluate, "run"_a, "truth"_a, "measures"_a, "exact"_a, "warn"_a.none());
+  module.def("compare", &compare, "runs"_a, "truth"_a, "measures"_a, "exact"_a, "complete"_a, "samples"_a, "seed"_a,
+             "warn"_a.none());
   module.def("fuse", &fuse, "paths"_a, "method"_a, "weights"_a, "normalize"_a, "rrf_k"_a, "k"_a, "threads"_a,
              "memory"_a);
   module.def("plan", &plan, "index"_a, "queries"_a, "path"_a, nb::kw_only(), "budget_bytes"_a = 0,
