@@ -134,8 +134,8 @@ const QueryAlgorithm& algorithm_named(std::string_view name) {
 }
 
 QueryAlgorithm within_budget(const QueryAlgorithm& algorithm, const SearchBudget& budget) {
-  if (budget.time_us) check_range("the time budget in microseconds", *budget.time_us, 1, max_budget_us);
-  if (budget.blocks_left_out) check_range("the percentage of blocks left out", *budget.blocks_left_out, 0, 100);
+  if (budget.time_us) check_range(option_name<"budget-us">, *budget.time_us, 1, max_budget_us);
+  if (budget.blocks_left_out) check_range(option_name<"blocks-left-out">, *budget.blocks_left_out, 0, 100);
   if (budget.is_set() && !algorithm.takes_budget)
     throw InvalidArgument("{} {} can't stop early; {} and {} need auto, maxscore or bmp", option_name<"algorithm">,
                           algorithm.name, option_name<"budget-us">, option_name<"blocks-left-out">);

@@ -235,8 +235,8 @@ def test_a_search_with_a_budget_says_what_its_results_are_worth(tmp_path):
     for ask in (ix.search, lambda query, **options: ix.batch([query], **options)):
         for options, text in (
             ({"budget_us": 5, "algorithm": "and"}, "algorithm and can't stop early"),
-            ({"budget_us": 0}, "must be at least 1, not 0"),
-            ({"blocks_left_out": 101}, "must be at most 100, not 101"),
+            ({"budget_us": 0}, "budget_us must be from 1 to 60000000, not 0"),
+            ({"blocks_left_out": 101}, "blocks_left_out must be from 0 to 100, not 101"),
         ):
             with pytest.raises(quern.InvalidArgument, match=text):
                 ask(queries[0], **options)
