@@ -50,7 +50,8 @@ class BlockMaxPruning {
     const std::vector<double> bounds = bounds_of(parts);
     WindowSchedule schedule(context_, parts, bounds, bitmaps_.size() + others_.size(), threshold_);
     while (const auto part = schedule.next()) {
-      for (ListWindow& list : others_) list.restart(parts.begin(*part));
+      if (schedule.goes_back())
+        for (ListWindow& list : others_) list.restart(parts.begin(*part));
       score(parts.begin(*part), parts.end(*part));
     }
   }

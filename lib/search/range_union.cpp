@@ -95,7 +95,8 @@ void WindowUnion::finish() {
 void WindowUnion::finish_within_budget() {
   WindowSchedule schedule(context_, windows_, bounds_, lists_.size(), threshold_);
   while (const auto window = schedule.next()) {
-    for (ListWindow& list : lists_) list.restart(windows_.begin(*window));
+    if (schedule.goes_back())
+      for (ListWindow& list : lists_) list.restart(windows_.begin(*window));
     score(*window);
   }
 }

@@ -72,7 +72,11 @@ std::optional<std::size_t> WindowSchedule::next() {
     if (next_ == sorted_) sort(next_, sorted_windows);
     if (can_pass(chosen_[next_])) break;
   }
-  if (next_ < chosen_.size() && !is_late()) return chosen_[next_++];
+  if (next_ < chosen_.size() && !is_late()) {
+    const std::uint32_t before = std::exchange(current_, chosen_[next_++]);
+    goes_back_ = current_ < before;
+    return current_;
+  }
   // The best of those left: if it can't pass, no other can, which have lower bounds or lose ties.
   if (next_ < chosen_.size())
     leave_out(chosen_[next_]);

@@ -17,6 +17,8 @@ class WindowSchedule {
   /// The next window to score, at least one. None if no other can contain a result, or the budget is spent; the
   /// statistics then have the upper bound of what is left out.
   std::optional<std::size_t> next();
+  /// Whether the window that next() returned comes before the previous one, so that lists must go back.
+  bool goes_back() const { return goes_back_; }
 
  private:
   /// Moves the best windows of those from `begin` on there, `count` of them, sorted.
@@ -30,10 +32,12 @@ class WindowSchedule {
   const Windows& windows_;
   std::span<const double> bounds_;
   const Threshold& threshold_;
-  std::size_t addends_;                     ///< whose sum may be rounded
-  std::vector<std::uint32_t> chosen_;       ///< windows to score
-  std::size_t next_ = 0;                    ///< in chosen_
-  std::size_t sorted_ = 0;                  ///< chosen_ has its order up to here
+  std::size_t addends_;                ///< whose sum may be rounded
+  std::vector<std::uint32_t> chosen_;  ///< windows to score
+  std::size_t next_ = 0;               ///< in chosen_
+  std::size_t sorted_ = 0;             ///< chosen_ has its order up to here
+  std::uint32_t current_ = 0;          ///< the window that next() returned
+  bool goes_back_ = false;
   std::optional<std::uint32_t> best_left_;  ///< of those that are not chosen
 };
 
