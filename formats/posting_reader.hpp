@@ -35,6 +35,12 @@ inline std::size_t search_rows(std::span<const docid_t> rows, std::size_t from, 
   return row;
 }
 
+/// The list's quantized impacts if the index has one in each byte; null otherwise, and for short lists.
+inline const std::uint8_t* impact_bytes(const IndexReader& index, const PostingList& list) {
+  const bool are_bytes = list.impact_width == 8 && index.block_size() % sizeof(std::uint32_t) == 0;
+  return are_bytes && !list.is_short() ? reinterpret_cast<const std::uint8_t*>(list.impacts.data()) : nullptr;
+}
+
 /// Decodes a posting list block by block, in any order; a single-block list is decoded at once. Its docIDs are safe as
 /// indexes of documents: those of a decoded block ascend, exceed those of the previous block, are below num_documents,
 /// and end with the docID in the block's row. Throws CorruptFile otherwise. Holds the docIDs of one block, and its

@@ -17,7 +17,8 @@ class BlockMaxPruning {
         threshold_(primed_threshold(context, lists, top.k()), top),
         top_(top),
         sums_(bitmap_window),
-        found_(bitmap_block) {
+        found_(bitmap_window),
+        found_together_(std::max<std::size_t>(1, top.k() / 16)) {
     for (const WeightedList& list : lists) {
       const ListBitmap* bitmap = list.weight <= max_bitmap_weight ? context.bitmaps->find(list.list) : nullptr;
       if (bitmap)
@@ -92,9 +93,7 @@ class BlockMaxPruning {
     }
     for (std::size_t i = 0; i < bitmaps_.size(); ++i)
       windows_[i] = bitmaps_[i].bitmap->window(window, bitmaps_[i].weight);
-    for (unsigned block = 0; block * bitmap_block < end - begin; ++block)
-      if (bounds_[first + block] > threshold_.value(begin))
-        score_block(begin + block * bitmap_block, end, first + block);
+    score_blocks(begin, end);
   }
 
   /// Whether a document of a window may be a result. All sums are integers that floats hold exactly.
@@ -104,15 +103,31 @@ class BlockMaxPruning {
     return bound > threshold_.value(begin);
   }
 
-  void score_block(docid_t begin, docid_t end_of_window, unsigned block) {
-    float* const sums = sums_.get() + block * bitmap_block;
-    if (!context_.some_pass(begin, begin + std::min(bitmap_block, end_of_window - begin))) return;
-    context_.statistics->postings_scored += kernels_.add_bitmaps(windows_.data(), windows_.size(), block, sums);
-    const auto min = static_cast<float>(threshold_.value(begin));
-    found_.resize(kernels_.take_above(sums, bitmap_block, begin, min, 0, found_.from(0)));
-    if (found_.empty()) return;
+  /// Scores those blocks from `begin` to `end` whose bounds reach the threshold.
+  void score_blocks(docid_t begin, docid_t end) {
+    const unsigned first_block = begin % bitmap_window / bitmap_block;
+    const unsigned last_block = (end - 1) % bitmap_window / bitmap_block;
+    std::uint64_t blocks = ~std::uint64_t{0} >> (bitmap_block - 1 - (last_block - first_block)) << first_block;
+    float min = threshold_.value(begin);
+    for (blocks &= kernels_.blocks_above(bounds_.data(), min); blocks != 0;) {
+      const auto block = static_cast<unsigned>(std::countr_zero(blocks));
+      blocks &= blocks - 1;
+      const docid_t first = begin + (block - first_block) * bitmap_block;
+      if (!context_.some_pass(first, first + std::min(bitmap_block, end - first))) continue;
+      found_.grow(kernels_.score_block(windows_.data(), windows_.size(), block, sums_.get() + block * bitmap_block,
+                                       first, min, found_.from(found_.size()), &context_.statistics->postings_scored));
+      if (found_.size() < found_together_) continue;
+      take_found();
+      min = threshold_.value(first + bitmap_block);
+      blocks &= kernels_.blocks_above(bounds_.data(), min);
+    }
+    take_found();
+  }
+
+  void take_found() {
     found_.keep(context_.passing);
     add_all(found_, top_);
+    found_.resize(0);
   }
 
   const ScoringContext& context_;
@@ -124,7 +139,8 @@ class BlockMaxPruning {
   std::vector<ListWindow> others_;
   std::array<float, bitmap_block> bounds_;  ///< of a window's blocks
   ScratchArray<float> sums_;                ///< of a window
-  Candidates found_;
+  Candidates found_;                        ///< in a window
+  std::size_t found_together_;              ///< added together: a few raise the threshold of a large k too little
 };
 
 }  // namespace

@@ -45,6 +45,17 @@ inline void add(const docid_t* docids, const float* terms, std::size_t n, docid_
   for (; i < n; ++i) sums[docids[i] - begin] += terms[i];
 }
 
+inline void add_impacts(const docid_t* docids, const std::uint8_t* impacts, std::size_t n, float weight, docid_t begin,
+                        float* sums) {
+  constexpr std::size_t step = 16;
+  std::array<float, step> terms;
+  for (std::size_t i = 0; i < n; i += step) {
+    const std::size_t count = std::min(step, n - i);
+    for (std::size_t j = 0; j < count; ++j) terms[j] = weight * static_cast<float>(impacts[i + j]);
+    add(docids + i, terms.data(), count, begin, sums);
+  }
+}
+
 inline std::size_t take_above(float* sums, std::size_t n, docid_t begin, float min, float nothing, ScoredArrays out) {
   std::size_t taken = 0;
   for (std::size_t i = 0; i < n; ++i) {
@@ -84,6 +95,22 @@ inline void add_greatest(const float* sums, float* bounds) {
     for (unsigned i = 0; i < bitmap_block; ++i) max = std::max(max, std::bit_cast<std::uint32_t>(sums[i]));
     bounds[block] += std::bit_cast<float>(max);
   }
+}
+
+inline std::uint64_t blocks_above(const float* bounds, float min) {
+  std::uint64_t blocks = 0;
+  for (unsigned i = 0; i < bitmap_block; ++i) blocks |= std::uint64_t{bounds[i] > min} << i;
+  return blocks;
+}
+
+/// With a level's add_bitmaps() and take_above().
+template <auto add_bitmaps, auto take_above>
+std::size_t score_block(const BitmapWindow* lists, std::size_t n, unsigned block, const float* sums, docid_t begin,
+                        float min, ScoredArrays out, std::uint64_t* postings) {
+  std::array<float, bitmap_block> totals;
+  std::copy_n(sums, bitmap_block, totals.begin());
+  *postings += add_bitmaps(lists, n, block, totals.data());
+  return take_above(totals.data(), bitmap_block, begin, min, 0, out);
 }
 
 inline std::size_t count_up_to(const docid_t* docids, std::size_t n, docid_t last) {

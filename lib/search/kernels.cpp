@@ -16,7 +16,16 @@ const QueryKernels& query_kernels_of(SimdLevel level) {
 }
 
 const QueryKernels portable_query_kernels = {
-    query_loops::find,       query_loops::term_scores, query_loops::add,         query_loops::take_above,
-    query_loops::keep_above, query_loops::count_up_to, query_loops::add_bitmaps, query_loops::add_greatest};
+    query_loops::find,
+    query_loops::term_scores,
+    query_loops::add,
+    query_loops::add_impacts,
+    query_loops::take_above,
+    query_loops::keep_above,
+    query_loops::count_up_to,
+    query_loops::add_bitmaps,
+    query_loops::add_greatest,
+    query_loops::blocks_above,
+    query_loops::score_block<query_loops::add_bitmaps, query_loops::take_above>};
 
 }  // namespace quern

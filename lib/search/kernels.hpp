@@ -60,6 +60,9 @@ struct QueryKernels {
   void (*term_scores)(const freq_t* freqs, const docid_t* docids, std::size_t n, ImpactScale scale, float* out);
   /// Adds terms[i] to sums[docids[i] - begin] for n distinct documents from `begin` on.
   void (*add)(const docid_t* docids, const float* terms, std::size_t n, docid_t begin, float* sums);
+  /// As add(), for terms that are weight times an impact: an integer below 2^24.
+  void (*add_impacts)(const docid_t* docids, const std::uint8_t* impacts, std::size_t n, float weight, docid_t begin,
+                      float* sums);
   /// Writes the documents begin + i with sums[i] above `min` (which is at least `nothing`), for n sums, in order, and
   /// sets all sums to `nothing`. Returns their number. n is rounded up to a multiple of kernel_slack: sums there must
   /// be `nothing`.
@@ -70,10 +73,16 @@ struct QueryKernels {
   /// The number of docIDs among the first n (ascending) that are at most `last`.
   std::size_t (*count_up_to)(const docid_t* docids, std::size_t n, docid_t last);
   /// Adds weight times impact for the postings of n lists in a block of their window to sums[i], for document i of the
-  /// block. Returns the number of postings. Sums are integers below 2^24, also those of the next two.
+  /// block. Returns the number of postings. Sums are integers below 2^24, here and below.
   std::size_t (*add_bitmaps)(const BitmapWindow* lists, std::size_t n, unsigned block, float* sums);
   /// Adds the greatest sum of each of a window's blocks to the block's bound.
   void (*add_greatest)(const float* sums, float* bounds);
+  /// The blocks of a window with bounds above `min`, one bit for each.
+  std::uint64_t (*blocks_above)(const float* bounds, float min);
+  /// Adds up a block as add_bitmaps() does, but leaves `sums` as they are: writes the documents begin + i with totals
+  /// above `min`, which is at least 0, in order. Adds the number of postings to *postings. Returns that of documents.
+  std::size_t (*score_block)(const BitmapWindow* lists, std::size_t n, unsigned block, const float* sums, docid_t begin,
+                             float min, ScoredArrays out, std::uint64_t* postings);
 };
 
 /// The kernels of simd_level().

@@ -160,11 +160,29 @@ std::size_t add_bitmaps(const BitmapWindow* lists, std::size_t n, unsigned block
   return postings;
 }
 
+std::uint64_t blocks_above(const float* bounds, float min) {
+  const __m256 limit = _mm256_set1_ps(min);
+  std::uint64_t blocks = 0;
+  for (unsigned i = 0; i < bitmap_block; i += 8) {
+    const int above = _mm256_movemask_ps(_mm256_cmp_ps(_mm256_loadu_ps(bounds + i), limit, _CMP_GT_OQ));
+    blocks |= std::uint64_t{static_cast<unsigned>(above)} << i;
+  }
+  return blocks;
+}
+
 }  // namespace
 
-const QueryKernels avx2_query_kernels = {
-    find,        term_scores, query_loops::add,         take_above, query_loops::keep_above,
-    count_up_to, add_bitmaps, query_loops::add_greatest};
+const QueryKernels avx2_query_kernels = {find,
+                                         term_scores,
+                                         query_loops::add,
+                                         query_loops::add_impacts,
+                                         take_above,
+                                         query_loops::keep_above,
+                                         count_up_to,
+                                         add_bitmaps,
+                                         query_loops::add_greatest,
+                                         blocks_above,
+                                         query_loops::score_block<add_bitmaps, take_above>};
 
 }  // namespace quern
 

@@ -164,11 +164,9 @@ QUERN_AVX512 void add_pair(__m512i a, __m512i b, __m512i weights, __m512i* sums)
   sums[3] = _mm512_add_epi32(sums[3], _mm512_madd_epi16(_mm512_unpackhi_epi8(high, zero), weights));
 }
 
-QUERN_AVX512 void add_sums(float* to, __m512i sums) {
-  _mm512_storeu_ps(to, _mm512_add_ps(_mm512_loadu_ps(to), _mm512_cvtepi32_ps(sums)));
-}
-
-QUERN_AVX512 std::size_t add_bitmaps(const BitmapWindow* lists, std::size_t n, unsigned block, float* to) {
+/// Adds up the bitmaps of a block to `sums`, in the order of documents. Returns the number of postings.
+[[gnu::always_inline]] QUERN_AVX512 inline std::size_t sum_up(const BitmapWindow* lists, std::size_t n, unsigned block,
+                                                              __m512* totals) {
   __m512i sums[4] = {};
   std::size_t postings = 0, i = 0;
   for (; i + 2 <= n; i += 2) {
@@ -183,17 +181,80 @@ QUERN_AVX512 std::size_t add_bitmaps(const BitmapWindow* lists, std::size_t n, u
   // Transposes quarters of registers.
   const __m512i a = _mm512_shuffle_i32x4(sums[0], sums[1], 0x44), b = _mm512_shuffle_i32x4(sums[2], sums[3], 0x44);
   const __m512i c = _mm512_shuffle_i32x4(sums[0], sums[1], 0xee), d = _mm512_shuffle_i32x4(sums[2], sums[3], 0xee);
-  add_sums(to, _mm512_shuffle_i32x4(a, b, 0x88));
-  add_sums(to + 16, _mm512_shuffle_i32x4(a, b, 0xdd));
-  add_sums(to + 32, _mm512_shuffle_i32x4(c, d, 0x88));
-  add_sums(to + 48, _mm512_shuffle_i32x4(c, d, 0xdd));
+  const __m512i of_documents[] = {_mm512_shuffle_i32x4(a, b, 0x88), _mm512_shuffle_i32x4(a, b, 0xdd),
+                                  _mm512_shuffle_i32x4(c, d, 0x88), _mm512_shuffle_i32x4(c, d, 0xdd)};
+  for (unsigned part = 0; part < 4; ++part)
+    totals[part] = _mm512_add_ps(totals[part], _mm512_cvtepi32_ps(of_documents[part]));
   return postings;
+}
+
+QUERN_AVX512 void load_sums(const float* sums, __m512* totals) {
+  for (unsigned part = 0; part < 4; ++part) totals[part] = _mm512_loadu_ps(sums + 16 * part);
+}
+
+QUERN_AVX512 std::size_t add_bitmaps(const BitmapWindow* lists, std::size_t n, unsigned block, float* sums) {
+  __m512 totals[4];
+  load_sums(sums, totals);
+  const std::size_t postings = sum_up(lists, n, block, totals);
+  for (unsigned part = 0; part < 4; ++part) _mm512_storeu_ps(sums + 16 * part, totals[part]);
+  return postings;
+}
+
+/// One bit for each of 64 values above the limit.
+QUERN_AVX512 std::uint64_t above(const __m512* values, float limit) {
+  const __m512 limits = _mm512_set1_ps(limit);
+  std::uint64_t above = 0;
+  for (unsigned part = 0; part < 4; ++part)
+    above |= std::uint64_t{_cvtmask16_u32(_mm512_cmp_ps_mask(values[part], limits, _CMP_GT_OQ))} << 16 * part;
+  return above;
+}
+
+QUERN_AVX512 std::uint64_t blocks_above(const float* bounds, float min) {
+  __m512 values[4];
+  load_sums(bounds, values);
+  return above(values, min);
+}
+
+QUERN_AVX512 std::size_t score_block(const BitmapWindow* lists, std::size_t n, unsigned block, const float* sums,
+                                     docid_t begin, float min, ScoredArrays out, std::uint64_t* postings) {
+  __m512 totals[4];
+  load_sums(sums, totals);
+  *postings += sum_up(lists, n, block, totals);
+  const std::uint64_t found = above(totals, min);
+  if (found == 0) return 0;
+  const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  std::size_t taken = 0;
+  for (unsigned part = 0; part < 4; ++part) {
+    const auto mask = static_cast<__mmask16>(found >> 16 * part);
+    const __m512i docids = _mm512_add_epi32(lanes, _mm512_set1_epi32(static_cast<int>(begin + 16 * part)));
+    _mm512_storeu_si512(out.docids + taken, _mm512_maskz_compress_epi32(mask, docids));
+    _mm512_storeu_ps(out.scores + taken, _mm512_maskz_compress_ps(mask, totals[part]));
+    taken += static_cast<std::size_t>(_mm_popcnt_u32(mask));
+  }
+  return taken;
+}
+
+QUERN_AVX512 void add_impacts(const docid_t* docids, const std::uint8_t* impacts, std::size_t n, float weight,
+                              docid_t begin, float* sums) {
+  const __m512 weights = _mm512_set1_ps(weight);
+  alignas(64) std::array<float, 16> terms;
+  const auto put_terms = [&](__m128i bytes) QUERN_AVX512 {
+    _mm512_store_ps(terms.data(), _mm512_mul_ps(weights, _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(bytes))));
+  };
+  std::size_t i = 0;
+  for (; i + 16 <= n; i += 16) {
+    put_terms(_mm_loadu_si128(reinterpret_cast<const __m128i*>(impacts + i)));
+    query_loops::add(docids + i, terms.data(), 16, begin, sums);
+  }
+  put_terms(_mm_maskz_loadu_epi8(first_lanes(n - i), impacts + i));
+  query_loops::add(docids + i, terms.data(), n - i, begin, sums);
 }
 
 }  // namespace
 
-const QueryKernels avx512_query_kernels = {find,       term_scores, query_loops::add, take_above,
-                                           keep_above, count_up_to, add_bitmaps,      query_loops::add_greatest};
+const QueryKernels avx512_query_kernels = {
+    find,        term_scores, query_loops::add,          add_impacts,  take_above, keep_above,
+    count_up_to, add_bitmaps, query_loops::add_greatest, blocks_above, score_block};
 
 }  // namespace quern
 

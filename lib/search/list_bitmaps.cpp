@@ -20,7 +20,7 @@ ListBitmap::ListBitmap(const IndexReader& index, const PostingList& list)
       maxima_(bits_.size()),
       postings_before_(windows_of(index)),
       copied_(copied_bytes(index, list)),
-      impacts_(copied_.empty() ? reinterpret_cast<const std::uint8_t*>(list.impacts.data()) : copied_.data()) {
+      impacts_(copied_.empty() ? impact_bytes(index, list) : copied_.data()) {
   std::size_t posting = 0;
   for_each_block(index, list, [&](BlockReader& block) {
     const auto docids = block.docids();
@@ -42,7 +42,7 @@ ListBitmap::ListBitmap(const IndexReader& index, const PostingList& list)
 }
 
 std::uint64_t ListBitmap::copied_bytes(const IndexReader& index, const PostingList& list) {
-  return has_bytes(index, list) ? 0 : list.df + impact_slack;
+  return impact_bytes(index, list) ? 0 : list.df + impact_slack;
 }
 
 std::uint64_t ListBitmap::bytes(const IndexReader& index, const PostingList& list) {

@@ -38,10 +38,6 @@ class ListBitmap {
   static constexpr std::uint64_t all_bits = ~std::uint64_t{0};
   static constexpr std::uint16_t no_rank = 0;
 
-  /// Whether the index has an impact in each byte.
-  static bool has_bytes(const IndexReader& index, const PostingList& list) {
-    return list.impact_width == 8 && index.block_size() % sizeof(std::uint32_t) == 0;
-  }
   static std::uint64_t copied_bytes(const IndexReader& index, const PostingList& list);
 
   std::vector<std::uint64_t> bits_;             ///< of blocks, in whole windows, like the next two

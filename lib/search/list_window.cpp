@@ -8,6 +8,7 @@ ListWindow::ListWindow(const ScoringContext& context, const WeightedList& list, 
       kernels_(query_kernels()),
       static_scores_(context.static_scores),
       statistics_(context.statistics),
+      impacts_(context.quantizer ? impact_bytes(*context.index, list.list) : nullptr),
       bounds_(list.list, scorer_, scorer_.list_bound(blocks_.reader())),
       by_block_(by_block),
       term_scores_(max_block_size + over_write_values) {
@@ -48,10 +49,13 @@ void ListWindow::restart(docid_t docid) {
   entered_ = reader().holds(blocks_.block());
 }
 
-void ListWindow::compute_term_scores() {
-  scorer_.term_scores(blocks_.reader(), term_scores_.get());
-  has_term_scores_ = true;
-  statistics_->postings_scored += reader().size();
+const float* ListWindow::term_scores() {
+  if (!has_term_scores_) {
+    scorer_.term_scores(blocks_.reader(), term_scores_.get());
+    has_term_scores_ = true;
+    statistics_->postings_scored += reader().size();
+  }
+  return term_scores_.get();
 }
 
 void ListWindow::enter_block() {
@@ -82,12 +86,11 @@ void ListWindow::walk(docid_t begin, docid_t end, Take&& take) {
     if (next_docid() >= end || !seek(std::max(begin, next_docid()))) return;
   }
   while (next_docid() < end) {
-    if (!has_term_scores_) compute_term_scores();
     const auto docids = reader().docids();
     const unsigned size = reader().size();
     // A block that ends within the window needs no search.
     const unsigned stop = docids[size - 1] < end ? size : static_cast<unsigned>(search_block(docids, place_, end));
-    take(docids.data() + place_, term_scores_.get() + place_, stop - place_);
+    take(docids.data() + place_, place_, stop - place_);
     if (stop < size) {
       place_ = stop;
       blocks_.set_next(docids[stop]);
@@ -102,12 +105,21 @@ void ListWindow::walk(docid_t begin, docid_t end, Take&& take) {
 }
 
 void ListWindow::add_to(docid_t begin, docid_t end, float* scores) {
-  if (static_scores_.empty()) {
-    walk(begin, end,
-         [&](const docid_t* docids, const float* terms, unsigned n) { kernels_.add(docids, terms, n, begin, scores); });
+  if (impacts_) {
+    walk(begin, end, [&](const docid_t* docids, unsigned place, unsigned n) {
+      kernels_.add_impacts(docids, impacts_ + blocks_.first_posting() + place, n, scorer_.weight(), begin, scores);
+      statistics_->postings_scored += n;
+    });
     return;
   }
-  walk(begin, end, [&](const docid_t* docids, const float* terms, unsigned n) {
+  if (static_scores_.empty()) {
+    walk(begin, end, [&](const docid_t* docids, unsigned place, unsigned n) {
+      kernels_.add(docids, term_scores() + place, n, begin, scores);
+    });
+    return;
+  }
+  walk(begin, end, [&](const docid_t* docids, unsigned place, unsigned n) {
+    const float* const terms = term_scores() + place;
     for (unsigned i = 0; i < n; ++i) {
       float& score = scores[docids[i] - begin];
       score = (score < 0 ? static_scores_[docids[i]] : score) + terms[i];
@@ -126,8 +138,8 @@ void ListWindow::add_to(Candidates& documents) {
 
 void ListWindow::take_above(docid_t begin, docid_t end, float min, Candidates& taken) {
   taken.resize(0);
-  walk(begin, end, [&](const docid_t* docids, const float* terms, unsigned n) {
-    taken.grow(kernels_.keep_above(docids, terms, n, min, taken.from(taken.size())));
+  walk(begin, end, [&](const docid_t* docids, unsigned place, unsigned n) {
+    taken.grow(kernels_.keep_above(docids, term_scores() + place, n, min, taken.from(taken.size())));
   });
 }
 

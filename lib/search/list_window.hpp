@@ -19,6 +19,8 @@ class ListBlocks {
   const BlockReader& reader() const { return reader_; }
   /// The current block: the first that may have remaining postings. The number of blocks if none has.
   std::size_t block() const { return block_; }
+  /// How many postings come before the current block.
+  std::size_t first_posting() const { return block_ * block_size_; }
   /// The current block's last docID; not at the end.
   docid_t last() const { return reader_.last(block_); }
   bool at_end() const { return next_ == end_docid; }
@@ -148,13 +150,14 @@ class ListWindow {
   void complete(Candidates& documents, double rest, const ScoreCut& cut);
 
  private:
-  /// Calls take(docids, term_scores, n) for batches of the postings in [begin, end), and moves past them.
+  /// Calls take(docids, place, n) for batches of the postings in [begin, end), and moves past them.
   template <class Take>
   void walk(docid_t begin, docid_t end, Take&& take);
   bool move_to_block(docid_t docid);
   bool seek(docid_t docid);
   void enter_block();
-  void compute_term_scores();
+  /// Those of the current block, computed on first use.
+  const float* term_scores();
   /// Adds the term scores of documents within the range of the current block.
   void add_in_block(const docid_t* docids, std::size_t count, float* scores);
   float block_bound() const {
@@ -168,6 +171,7 @@ class ListWindow {
   const QueryKernels& kernels_;
   std::span<const float> static_scores_;
   QueryStatistics* statistics_;
+  const std::uint8_t* impacts_;  ///< which add_to() can use as they are; null: none
   ListBounds bounds_;
   bool by_block_;
   unsigned place_ = 0;  ///< in the current block, if `entered_`

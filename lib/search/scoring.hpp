@@ -25,6 +25,7 @@ class ListScorer {
         bounds_hold_(context.bounds_hold),
         kernels_(query_kernels()) {}
 
+  float weight() const { return weight_; }
   /// Whether block rows and list maxima were made with this query's k1 and b.
   bool bounds_hold() const { return bounds_hold_; }
   /// The term score of an impact, without a static score. Monotonic in the impact.

@@ -150,6 +150,29 @@ TEST_CASE("all levels add term scores and take scores above a minimum", "[query]
   }
 }
 
+TEST_CASE("all levels add impacts times a weight", "[query][kernels][property]") {
+  RandomBits random(6);
+  for (std::size_t n = 0; n < 150; ++n) {
+    std::vector<docid_t> docids;
+    std::vector<std::uint8_t> impacts;
+    const docid_t begin = static_cast<docid_t>(random.below(1000));
+    const auto weight = static_cast<float>(1 + random.below(300));
+    std::vector<float> before(5 * n + 5), expected;
+    for (float& sum : before) sum = static_cast<float>(random.below(1000));
+    expected = before;
+    for (docid_t docid = begin; docids.size() < n; docid += 1 + static_cast<docid_t>(random.below(5))) {
+      docids.push_back(docid);
+      impacts.push_back(static_cast<std::uint8_t>(random.below(256)));
+      expected[docid - begin] += weight * static_cast<float>(impacts.back());
+    }
+    for_each_level([&](const QueryKernels& kernels) {
+      std::vector<float> sums = before;
+      kernels.add_impacts(docids.data(), impacts.data(), n, weight, begin, sums.data());
+      REQUIRE(sums == expected);
+    });
+  }
+}
+
 TEST_CASE("all levels keep scores above a minimum, even in place", "[query][kernels][property]") {
   RandomBits random(4);
   for (std::size_t n = 0; n < 150; ++n) {
@@ -237,7 +260,32 @@ TEST_CASE("all levels add up bitmaps, and blocks' greatest sums", "[query][kerne
       bounds.fill(7);
       kernels.add_greatest(added.data(), bounds.data());
       REQUIRE(bounds == greatest);
+      const float min = bounds[random.below(bitmap_block)];
+      const std::uint64_t blocks = kernels.blocks_above(bounds.data(), min);
+      for (unsigned block = 0; block < bitmap_block; ++block) REQUIRE((blocks >> block & 1) == (bounds[block] > min));
     });
+    const float min = expected[random.below(bitmap_window)];
+    for (unsigned block = 0; block < bitmap_block; ++block) {
+      Scored in_block;
+      for (unsigned i = 0; i < bitmap_block; ++i)
+        if (const float score = expected[block * bitmap_block + i]; score > min) {
+          in_block.docids.push_back(1000 + i);
+          in_block.scores.push_back(score);
+        }
+      for_each_level([&](const QueryKernels& kernels) {
+        std::vector<float> kept = sums;
+        Scored found = {std::vector<docid_t>(bitmap_block + kernel_slack),
+                        std::vector<float>(bitmap_block + kernel_slack)};
+        std::uint64_t scored = 5;
+        const std::size_t count = kernels.score_block(windows.data(), n, block, kept.data() + block * bitmap_block,
+                                                      1000, min, {found.docids.data(), found.scores.data()}, &scored);
+        found.docids.resize(count);
+        found.scores.resize(count);
+        REQUIRE(found == in_block);
+        REQUIRE(kept == sums);
+        REQUIRE(scored == 5 + postings[block]);
+      });
+    }
   }
 }
 
