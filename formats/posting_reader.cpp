@@ -88,6 +88,10 @@ void BlockReader::load(std::size_t block) {
   block_ = block;
   size_ = size_of(block);
   words_ = block_words(block);
+  // Queries read several lists in turn, which hides their order from the processor.
+  if (block + 1 < num_blocks_)
+    for (std::size_t word = 0; word < words_.size(); word += 16)
+      __builtin_prefetch(words_.data() + words_.size() + word);
   freqs_read_ = 0;
   const docid_t before = block == 0 ? end_docid : list_.block_last[block - 1];
   const bool small_gaps =

@@ -60,6 +60,11 @@ const float* ListWindow::term_scores() {
 
 void ListWindow::enter_block() {
   if (entered_) return;
+  if (impacts_) {
+    // Fetched while the docIDs are decoded.
+    const std::uint8_t* const first = impacts_ + blocks_.first_posting();
+    for (unsigned i = 0; i < blocks_.block_size(); i += 64) __builtin_prefetch(first + i);
+  }
   if (blocks_.enter()) has_term_scores_ = false;
   entered_ = true;
   place_ = 0;

@@ -19,6 +19,7 @@ class ListBlocks {
   const BlockReader& reader() const { return reader_; }
   /// The current block: the first that may have remaining postings. The number of blocks if none has.
   std::size_t block() const { return block_; }
+  unsigned block_size() const { return block_size_; }
   /// How many postings come before the current block.
   std::size_t first_posting() const { return block_ * block_size_; }
   /// The current block's last docID; not at the end.
