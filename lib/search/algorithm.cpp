@@ -63,8 +63,9 @@ auto choose_union(const ScoringContext& context, std::span<const WeightedList> l
   const UnionCosts costs = union_costs(context, lists, k);
   if (context.budget) return costs.bitmaps < costs.windows ? run_bmp : run_maxscore;
   const bool by_window = lists.size() >= many_terms && costs.windows < costs.pivots;
-  // Where windows would pay, the blocks of bitmaps pay more.
-  if (costs.bitmaps < std::min(costs.exhaustive, costs.pivots)) return run_bmp;
+  // Where windows would pay, the blocks of bitmaps pay more. What they cost is certain, so it is compared with the
+  // most that pivots may cost.
+  if (costs.bitmaps < std::min(costs.exhaustive, costs.most_pivots)) return run_bmp;
   if (costs.exhaustive < (by_window ? costs.windows : costs.pivots)) return run_or;
   return by_window ? run_maxscore : run_wand;
 }

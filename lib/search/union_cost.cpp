@@ -20,7 +20,7 @@ constexpr double candidates_per_result = 3;
 // list; in the other lists, per posting decoded and per document looked up.
 constexpr double per_document = 1.0 / 32, per_list = 40, per_essential = 1.25, per_decoded = 0.5, per_look_up = 2.5;
 /// `bmp`: per document of the collection, and per document and list with a bitmap.
-constexpr double per_bitmap_document = 0.1, per_bit = 1.0 / 48;
+constexpr double per_bitmap_document = 0.05, per_bit = 1.0 / 48;
 /// Upper bounds of windows cost this per posting and save this part of a posting in essential lists.
 constexpr double per_bounded = 0.16, saved_by_windows = 0.875;
 
@@ -29,19 +29,24 @@ double max_term_score(const ScoringContext& context, const WeightedList& list) {
   return list.list.is_short() ? scorer.term_score_of(1) : scorer.long_list_bound(list.list);
 }
 
-/// The score of the k-th result.
-double likely_threshold(const ScoringContext& context, std::span<const WeightedList> lists, std::size_t k) {
-  const double documents = context.index->num_documents();
+/// How the sums of some lists' term scores are distributed over all documents, as if terms occurred independently.
+struct Sums {
   double mean = 0, variance = 0;
-  for (const WeightedList& list : lists) {
-    const double share = static_cast<double>(list.list.df) / documents, max = max_term_score(context, list);
+
+  void add(double share, double max) {
     mean += share * mean_impact * max;
     variance += share * max * max * ((1 - share) * mean_impact * mean_impact + impact_deviation * impact_deviation);
   }
-  const double part = std::min(0.5, static_cast<double>(k) / documents);
-  const double deviations = tail * std::sqrt(-2 * std::log(2 * part));
-  return std::max<double>(context.above, mean + deviations * std::sqrt(variance));
-}
+  /// The sum that a part of the documents exceeds.
+  double exceeded_by(double part) const {
+    return mean + tail * std::sqrt(-2 * std::log(2 * std::min(0.5, part)) * variance);
+  }
+  /// The part of the documents with sums above `sum`: the inverse.
+  double part_above(double sum) const {
+    const double deviations = std::max(0.0, sum - mean) / (tail * std::sqrt(variance));
+    return 0.5 * std::exp(-0.5 * deviations * deviations);
+  }
+};
 
 double bitmap_cost(const ScoringContext& context, std::span<const WeightedList> lists) {
   if (!context.bitmaps) return std::numeric_limits<double>::infinity();
@@ -52,29 +57,47 @@ double bitmap_cost(const ScoringContext& context, std::span<const WeightedList> 
   return cost;
 }
 
+/// Of looking up candidates in a list.
+double look_up_cost(const ScoringContext& context, double df, double candidates) {
+  return per_decoded * std::min(df, candidates * context.index->block_size()) + per_look_up * std::min(df, candidates);
+}
+
 }  // namespace
 
 UnionCosts union_costs(const ScoringContext& context, std::span<const WeightedList> lists, std::size_t k) {
-  const double threshold = likely_threshold(context, lists, k);
-  std::size_t essential = lists.size();
-  for (double rest = 0; essential > 1; --essential)
-    if ((rest += max_term_score(context, lists[essential - 1])) > threshold) break;
-  double postings = 0, summed = 0;
-  for (std::size_t i = 0; i < lists.size(); ++i) {
-    postings += static_cast<double>(lists[i].list.df);
-    if (i + 1 == essential) summed = postings;
-  }
   const double documents = context.index->num_documents(), results = static_cast<double>(k);
-  const double matches = std::max(results, std::min(documents, postings));
-  const double candidates = std::min(summed, candidates_per_result * results * (1 + std::log(matches / results)));
+  Sums sums;
+  double postings = 0, rest = 0;
+  for (const WeightedList& list : lists) {
+    const double max = max_term_score(context, list);
+    sums.add(static_cast<double>(list.list.df) / documents, max);
+    postings += static_cast<double>(list.list.df);
+    rest += max;
+  }
+  const double threshold = std::max<double>(context.above, sums.exceeded_by(results / documents));
   UnionCosts costs;
   costs.exhaustive = postings + per_document * documents;
-  costs.pivots = per_list * static_cast<double>(lists.size()) + per_essential * summed;
-  for (const WeightedList& list : lists.subspan(essential)) {
+  const double matches = std::max(results, std::min(documents, postings));
+  const double few = candidates_per_result * results * (1 + std::log(matches / results));
+  // Lists are essential until the rest's bounds can't reach the threshold; later ones are read where the sum may.
+  Sums before;
+  double summed = 0, looked_up = 0;
+  for (const WeightedList& list : lists) {
     const auto df = static_cast<double>(list.list.df);
-    costs.pivots +=
-        per_decoded * std::min(df, candidates * context.index->block_size()) + per_look_up * std::min(df, candidates);
+    const double max = max_term_score(context, list);
+    if (summed == 0 || rest > threshold) {
+      summed += df;
+    } else {
+      const double most = std::max(few, documents * before.part_above(threshold - rest));
+      looked_up += look_up_cost(context, df, std::min(summed, few));
+      costs.most_pivots += look_up_cost(context, df, std::min(summed, most));
+    }
+    before.add(df / documents, max);
+    rest -= max;
   }
+  const double added = per_list * static_cast<double>(lists.size()) + per_essential * summed;
+  costs.pivots = added + looked_up;
+  costs.most_pivots += added;
   costs.windows = costs.pivots + per_bounded * postings - saved_by_windows * summed;
   costs.bitmaps = bitmap_cost(context, lists);
   return costs;

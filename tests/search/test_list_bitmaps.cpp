@@ -162,6 +162,23 @@ TEST_CASE("block-max pruning finds the best documents of many windows", "[query]
   }
 }
 
+TEST_CASE("block-max pruning misses no document while the threshold rises within a window",
+          "[query][bitmaps][property]") {
+  const WeightedIndex weighted(255);
+  const QueryEngine engine(weighted.index, {});
+  RandomBits random(11);
+  for (int trial = 0; trial < 300; ++trial) {
+    std::vector<QueryTerm> query = {{"##often", static_cast<double>(1 + random.below(300))},
+                                    {"everywhere", static_cast<double>(1 + random.below(300))}};
+    for (std::uint64_t some = random.below(4); some > 0; --some)
+      query.push_back({"T" + std::to_string(random.below(10)), static_cast<double>(1 + random.below(300))});
+    INFO(query_vector_text(query));
+    const QueryTerms terms = engine.reader().use(query);
+    const std::size_t k = 1 + random.below(40);
+    require_same(engine.search(terms, algorithm_named("bmp"), k), engine.search(terms, algorithm_named("or"), k));
+  }
+}
+
 TEST_CASE("bitmaps are estimated to make frequent terms cheap, for sums of integers only", "[query][union_cost]") {
   const WeightedIndex weighted(255);
   const QueryEngine engine(weighted.index, {});
@@ -170,6 +187,7 @@ TEST_CASE("bitmaps are estimated to make frequent terms cheap, for sums of integ
   const auto frequent = engine.lists_of(query_of({"everywhere", "##often"}), all_found);
   const UnionCosts costs = union_costs(context, frequent, 1000);
   CHECK(costs.bitmaps < costs.exhaustive);
+  CHECK(costs.most_pivots >= costs.pivots);
   context.bitmaps = nullptr;
   CHECK(union_costs(context, frequent, 1000).bitmaps > costs.exhaustive);
 }
