@@ -44,29 +44,25 @@ class BlockMaxPruning {
     std::int32_t weight;
   };
 
-  /// Scores parts of windows by falling upper bound.
   void run_within_budget() {
-    const docid_t documents = context_.index->num_documents();
-    const Windows parts(documents, std::min<std::uint64_t>(bitmap_window, documents / Windows::max_count));
-    const std::vector<double> bounds = bounds_of(parts);
-    WindowSchedule schedule(context_, parts, bounds, bitmaps_.size() + others_.size(), threshold_);
-    while (const auto part = schedule.next()) {
+    const Windows windows(context_.index->num_documents(), bitmap_window);
+    const std::vector<double> bounds = bounds_of(windows);
+    WindowSchedule schedule(context_, windows, bounds, bitmaps_.size() + others_.size(), threshold_);
+    while (const auto window = schedule.next()) {
       if (schedule.goes_back())
-        for (ListWindow& list : others_) list.restart(parts.begin(*part));
-      score(parts.begin(*part), parts.end(*part));
+        for (ListWindow& list : others_) list.restart(windows.begin(*window));
+      score(windows.begin(*window), windows.end(*window));
     }
   }
 
-  /// Upper bounds of the scores in each part of a window.
-  std::vector<double> bounds_of(const Windows& parts) {
-    std::vector<double> bounds(parts.count());
-    for (const ListWindow& list : others_) list.add_bounds(parts, bounds);
-    for (std::size_t part = 0; part < bounds.size(); ++part) {
-      const docid_t begin = parts.begin(part);
-      if (begin % bitmap_window == 0) bound_blocks(begin / bitmap_window);
-      const float* const first = bounds_.data() + begin % bitmap_window / bitmap_block;
-      bounds[part] += *std::max_element(first, first + parts.size() / bitmap_block);
-      if (!context_.some_pass(begin, parts.end(part))) bounds[part] = 0;
+  /// Upper bounds of the scores in each window.
+  std::vector<double> bounds_of(const Windows& windows) {
+    std::vector<double> bounds(windows.count());
+    for (const ListWindow& list : others_) list.add_bounds(windows, bounds);
+    for (std::size_t window = 0; window < bounds.size(); ++window) {
+      bound_blocks(window);
+      bounds[window] += *std::max_element(bounds_.begin(), bounds_.end());
+      if (!context_.some_pass(windows.begin(window), windows.end(window))) bounds[window] = 0;
     }
     return bounds;
   }
@@ -79,16 +75,13 @@ class BlockMaxPruning {
     kernels_.add_bitmaps(windows_.data(), windows_.size(), 0, bounds_.data());
   }
 
-  /// Scores the documents of a window, or of a part of it that consists of blocks.
   void score(docid_t begin, docid_t end) {
     const std::size_t window = begin / bitmap_window;
     bound_blocks(window);
     if (!can_pass(begin, end)) return;
-    const unsigned first = begin % bitmap_window / bitmap_block;
     if (!others_.empty()) {
-      float* const sums = sums_.get() + std::size_t{first} * bitmap_block;
-      std::fill_n(sums, (std::size_t{end - begin} + bitmap_block - 1) / bitmap_block * bitmap_block, 0.0f);
-      for (ListWindow& list : others_) list.add_to(begin, end, sums);
+      std::fill_n(sums_.get(), bitmap_window, 0.0f);
+      for (ListWindow& list : others_) list.add_to(begin, end, sums_.get());
       kernels_.add_greatest(sums_.get(), bounds_.data());
     }
     for (std::size_t i = 0; i < bitmaps_.size(); ++i)

@@ -22,7 +22,7 @@ struct BudgetIndex {
       return weights;
     };
     std::string documents, lines;
-    for (int i = 0; i < 6000; ++i)
+    for (int i = 0; i < 20000; ++i)
       documents += nlohmann::json{{"id", "D" + std::to_string(i)}, {"vector", vector(9)}}.dump() + "\n";
     for (int i = 0; i < queries; ++i)
       lines += nlohmann::json{{"id", std::to_string(i)}, {"vector", vector(6)}}.dump() + "\n";
