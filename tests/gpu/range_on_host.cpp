@@ -71,8 +71,8 @@ void run_kernels(HostIndex& index, HostBatch& batch, const Way& way) {
   // Does the same as finish_queries(), whose shared memory is dynamic.
   static gpu::Candidate keys[gpu::many_candidates];
   static std::uint32_t kept;
-  static gpu::WarpBuffers<V, gpu::finish_threads> buffers;
-  run(1, gpu::finish_threads, [&] {
+  static gpu::WarpBuffers<V, gpu::finish_threads_of<V>> buffers;
+  run(1, gpu::finish_threads_of<V>, [&] {
     gpu::QueryFinish<coding, V, quantized> finish(view, range_view, keys, kept, gpu::begin_decoding<coding>(buffers));
     for (std::uint32_t number = 0; number < range_view.num_queries; ++number) {
       finish.run(number, way.from_lists || score);

@@ -36,7 +36,7 @@ inline constexpr unsigned union_blocks = 6;
 /// in flight together; more thread blocks would leave registers for fewer documents.
 inline constexpr unsigned intersection_blocks = 4;
 /// Threads per thread block that writes a query's results.
-inline constexpr unsigned finish_threads = 256;
+inline constexpr unsigned finish_threads = 512;
 /// Lookups up to which a batch of intersections does not decode whole lists: a fixed number, and more per query.
 /// Decoding takes time per list, and answering from entries per query.
 inline constexpr std::uint64_t lookups_per_batch = std::uint64_t{1} << 21, lookups_per_query = 1024;

@@ -180,6 +180,10 @@ __global__ void __launch_bounds__(scoring_threads)
   CandidateScores<coding, V, quantized>(index, batch, begin_decoding<coding>(buffers)).run();
 }
 
+/// Threads per thread block of finish_queries(): fewer if their buffers would exceed static shared memory.
+template <int V>
+inline constexpr unsigned finish_threads_of = V <= 8 ? finish_threads : finish_threads / 2;
+
 /// Writes the results of one query, by a thread block.
 template <Coding coding, int V, bool quantized>
 class QueryFinish {
@@ -200,21 +204,22 @@ class QueryFinish {
     const Candidate* candidates = batch_.candidates + std::uint64_t{number} * batch_.max_candidates;
     for (std::uint32_t first = 0; first < own; first += at_once)
       kept = merge(query, scored, kept, [&] {
-        for (std::uint32_t i = first + threadIdx.x; i < min(own, first + at_once); i += finish_threads)
+        for (std::uint32_t i = first + threadIdx.x; i < min(own, first + at_once); i += threads)
           keep(query, threshold, candidates[i], scored);
       });
     const std::uint32_t spare = own < found ? *batch_.num_spare() : 0;
     for (std::uint32_t first = 0; first < spare; first += at_once)
       kept = merge(query, scored, kept, [&] {
-        for (std::uint32_t i = first + threadIdx.x; i < min(spare, first + at_once); i += finish_threads)
+        for (std::uint32_t i = first + threadIdx.x; i < min(spare, first + at_once); i += threads)
           if (batch_.spare[i].query == number) keep(query, threshold, batch_.spare[i].candidate, scored);
       });
-    for (std::uint32_t i = threadIdx.x; i < kept; i += finish_threads)
+    for (std::uint32_t i = threadIdx.x; i < kept; i += threads)
       batch_.results[std::uint64_t{number} * batch_.k + i] = keys_[i];
     if (threadIdx.x == 0) batch_.num_results[number] = kept;
   }
 
  private:
+  static constexpr unsigned threads = finish_threads_of<V>;
   __device__ static unsigned warp() { return threadIdx.x / lanes_per_warp; }
 
   /// Not all candidates were stored: the query must run again, from the threshold that it has reached.
@@ -258,8 +263,7 @@ class QueryFinish {
 
   __device__ void score(const BatchQuery& query, std::uint32_t kept, std::uint32_t all) {
     const unsigned lanes = Scores::lanes_for(query.terms), at_once = lanes_per_warp / lanes;
-    for (std::uint32_t first = kept + warp() * at_once; first < all;
-         first += finish_threads / lanes_per_warp * at_once) {
+    for (std::uint32_t first = kept + warp() * at_once; first < all; first += threads / lanes_per_warp * at_once) {
       const std::uint32_t own = first + lane_id() / lanes;
       const auto docid = static_cast<std::uint32_t>(own < all ? keys_[own] : 0);
       const float score = scores_.score(query, docid, own < all);
@@ -276,10 +280,10 @@ class QueryFinish {
 };
 
 template <Coding coding, int V, bool quantized>
-__global__ void __launch_bounds__(finish_threads)
+__global__ void __launch_bounds__(finish_threads_of<V>)
     finish_queries(const __grid_constant__ IndexView index, const __grid_constant__ RangeView batch, bool scored) {
   __shared__ std::uint32_t kept;
-  __shared__ WarpBuffers<V, finish_threads> buffers;
+  __shared__ WarpBuffers<V, finish_threads_of<V>> buffers;
   QueryFinish<coding, V, quantized> finish(index, batch, dynamic_shared<Candidate>(), kept,
                                            begin_decoding<coding>(buffers));
   for (std::uint32_t number = blockIdx.x; number < batch.num_queries; number += gridDim.x) {

@@ -29,12 +29,15 @@ void unite(const RangeView& batch, Pruning pruning, unsigned left_free, const Cu
          pruning);
 }
 
-/// The union with many threads per thread block if there are fewer thread blocks than multiprocessors.
+/// The union with more threads per thread block if there are few of them: some ranges have many more postings than
+/// others, and a query's time is that of the slowest.
 void unite(const RangeView& batch, Pruning pruning, unsigned left_free, const CudaStream& stream) {
   constexpr auto large = run_union<union_threads_of_few, 1>;
   if (std::uint64_t{batch.ranges} * batch.num_query_sets <=
       resident_blocks(large, union_threads_of_few, sizeof(UnionShared), left_free))
     unite<union_threads_of_few, 1>(batch, pruning, left_free, stream);
+  else if (batch.num_queries <= max_direct_queries)
+    unite<2 * union_threads, union_blocks / 2>(batch, pruning, left_free, stream);
   else
     unite<union_threads, union_blocks>(batch, pruning, left_free, stream);
 }

@@ -38,8 +38,9 @@ void RangeKernels<coding>::finish(const IndexView& index, const RangeView& batch
   with_variant(index, quantized, [&]<int V, bool is_quantized>() {
     constexpr auto kernel = finish_queries<coding, V, is_quantized>;
     const std::size_t shared = batch.sorted_candidates * sizeof(Candidate);
-    const unsigned blocks = std::min(resident_blocks(kernel, finish_threads, shared), batch.num_queries);
-    launch(kernel, blocks, finish_threads, shared, stream, index, batch, scored);
+    constexpr unsigned threads = finish_threads_of<V>;
+    const unsigned blocks = std::min(resident_blocks(kernel, threads, shared), batch.num_queries);
+    launch(kernel, blocks, threads, shared, stream, index, batch, scored);
   });
 }
 

@@ -31,21 +31,37 @@ __device__ inline std::uint32_t upper_units(const BatchQuery& query, float score
   return query.exact_units ? static_cast<std::uint32_t>(units) : __float2uint_ru(units * (1 + 0x1p-12f)) + 1;
 }
 
-/// Counts a document that may be a result, by which raise_threshold() raises the threshold. Each document is counted
-/// once, and stored if it still reaches the threshold, so there are few candidates.
-__device__ inline void count_document(const RangeView& batch, const BatchQuery& query, std::uint32_t number,
-                                      std::uint32_t docid, std::uint32_t units) {
+/// The step in which a document with these units is counted; threshold_steps if it is not counted.
+__device__ inline std::uint32_t step_of(const BatchQuery& query, std::uint32_t units) {
   std::uint32_t lower_units = units;  // lower bound of the score in units
   if (!query.exact_units) {
     const auto lower = static_cast<std::uint32_t>(static_cast<float>(units) * query.lower_factor);
     lower_units = lower > query.lower_margin ? lower - query.lower_margin : 0;
   }
-  if (lower_units < query.min_units) return;
-  // Threads that see this document counted must also see its docID.
-  atomicMax(batch.max_docid + number, docid);
+  if (lower_units < query.min_units) return threshold_steps;
+  return min((lower_units - query.min_units) >> query.step_shift, threshold_steps - 1);
+}
+
+/// Raises the maximum docID of the counted documents. Threads that see a document counted must also see its docID, so
+/// this comes first.
+__device__ inline void raise_max_docid(const RangeView& batch, std::uint32_t number, std::uint32_t docid) {
+  if (docid > __ldcg(batch.max_docid + number)) atomicMax(batch.max_docid + number, docid);
   __threadfence();
-  const std::uint32_t step = min((lower_units - query.min_units) >> query.step_shift, threshold_steps - 1);
-  atomicAdd(batch.steps + std::uint64_t{number} * threshold_steps + step, 1u);
+}
+
+__device__ inline void add_to_step(const RangeView& batch, std::uint32_t number, std::uint32_t step,
+                                   std::uint32_t documents) {
+  atomicAdd(batch.steps + std::uint64_t{number} * threshold_steps + step, documents);
+}
+
+/// Counts a document that may be a result, by which raise_threshold() raises the threshold. Each document is counted
+/// once, and stored if it still reaches the threshold, so there are few candidates.
+__device__ inline void count_document(const RangeView& batch, const BatchQuery& query, std::uint32_t number,
+                                      std::uint32_t docid, std::uint32_t units) {
+  const std::uint32_t step = step_of(query, units);
+  if (step == threshold_steps) return;
+  raise_max_docid(batch, number, docid);
+  add_to_step(batch, number, step, 1);
 }
 
 /// Stores a counted document: among its query's candidates or, if these are full, among the spare ones.

@@ -40,8 +40,11 @@ struct RangeQuery {
 struct UnionShared {
   alignas(16) std::uint32_t sums[range_documents / 2];  ///< two documents per word: see SumPlace
   RangeList lists[max_set_terms];
-  RangeQuery queries[max_set_queries];         ///< from the front, those answered by sums; from the end, by lookups
-  std::uint16_t candidates[range_candidates];  ///< docIDs within the range whose sums reach the threshold
+  RangeQuery queries[max_set_queries];  ///< from the front, those answered by sums; from the end, by lookups
+  union {
+    std::uint16_t candidates[range_candidates];      ///< docIDs within the range whose sums reach the threshold
+    std::uint32_t step_counts[threshold_steps / 2];  ///< of more documents: two counts per word
+  };
   std::uint32_t num_queries, num_lookups, num_lists, num_candidates, next_query, next_lookup_task, work;
 };
 
@@ -270,7 +273,8 @@ class UnionBlock {
     OwnTiles own = own_tiles(shared_.queries[0]);
     for (std::uint32_t i = 0; i < shared_.num_queries; ++i) {
       const RangeQuery& query = shared_.queries[i];
-      while (own.left > 0) add_list(own, query.min_term_units);
+      // With more documents than are noted, all sums are read.
+      while (own.left > 0) add_list(own, shared_.num_candidates > range_candidates ? max_units : query.min_term_units);
       // Fetch the next query's first tiles while this query's sums are read and cleared.
       if (i + 1 < shared_.num_queries) own = own_tiles(shared_.queries[i + 1]);
       __syncthreads();
@@ -369,10 +373,13 @@ class UnionBlock {
     const auto store = [&](std::uint32_t docid, std::uint32_t units) {
       store_candidate(batch_, query.number, Candidate{units} << 32 | docid);
     };
-    for_noted(batch_query, query, noted, [&](std::uint32_t docid, std::uint32_t units) {
-      count_document(batch_, batch_query, query.number, docid, units);
-      if (at_once) store(docid, units);
-    });
+    if (noted > range_candidates)
+      count_many(batch_query, query, noted);
+    else
+      for_noted(batch_query, query, noted, [&](std::uint32_t docid, std::uint32_t units) {
+        count_document(batch_, batch_query, query.number, docid, units);
+        if (at_once) store(docid, units);
+      });
     __threadfence();
     __syncthreads();
     if (warp() == 0) raise_threshold(batch_, batch_query, query.number);
@@ -380,6 +387,46 @@ class UnionBlock {
     __syncthreads();
     for_noted(batch_query, query, noted, store);
     __syncthreads();
+  }
+
+  /// Counts many noted documents: first the best of each thread, after which the threshold rules out most others.
+  __device__ void count_many(const BatchQuery& batch_query, const RangeQuery& query, std::uint32_t noted) {
+    std::uint32_t best = 0, most_units = 0;
+    for_noted(batch_query, query, noted, [&](std::uint32_t docid, std::uint32_t units) {
+      if (units > most_units) best = docid, most_units = units;
+    });
+    count_together(batch_query, query.number, [&](const auto& count) {
+      if (most_units > 0) count(best, most_units);
+    });
+    __threadfence();
+    __syncthreads();
+    if (warp() == 0) raise_threshold(batch_, batch_query, query.number);
+    count_together(batch_query, query.number, [&](const auto& count) {
+      for_noted(batch_query, query, noted, [&](std::uint32_t docid, std::uint32_t units) {
+        if (docid != best) count(docid, units);
+      });
+    });
+  }
+
+  /// Calls visit(count), where count(docID, units) counts a document here. Adds up the numbers before it adds them to
+  /// the query's: while the threshold is low, all thread blocks find many documents at the same time.
+  template <class Visit>
+  __device__ void count_together(const BatchQuery& batch_query, std::uint32_t number, Visit&& visit) {
+    for (unsigned i = threadIdx.x; i < threshold_steps / 2; i += threads) shared_.step_counts[i] = 0;
+    __syncthreads();
+    std::uint32_t max_docid = 0;
+    visit([&](std::uint32_t docid, std::uint32_t units) {
+      const std::uint32_t step = step_of(batch_query, units);
+      if (step == threshold_steps) return;
+      max_docid = max(max_docid, docid);
+      atomicAdd(shared_.step_counts + step / 2, 1u << step % 2 * 16);
+    });
+    max_docid = warp_max(max_docid);
+    if (lane_id() == 0) raise_max_docid(batch_, number, max_docid);
+    __syncthreads();
+    for (unsigned step = threadIdx.x; step < threshold_steps; step += threads)
+      if (const std::uint32_t count = shared_.step_counts[step / 2] >> step % 2 * 16 & 0xffff)
+        add_to_step(batch_, number, step, count);
   }
 
   /// Calls visit(docID, units) for noted documents that reach the threshold; in a thread, always the same ones.
@@ -394,11 +441,13 @@ class UnionBlock {
       }
       return;
     }
+    // The threshold may have risen since the range was chosen.
+    const std::uint32_t least =
+        batch_.static_scores == nullptr ? max(query.min_term_units, threshold.units) : query.min_term_units;
     for (std::uint32_t i = threadIdx.x; i < SumPlace::words; i += threads) {
       const std::uint32_t word = shared_.sums[i];
-      if ((word & 0xffff) >= query.min_term_units) visit_if_above(batch_query, i, word & 0xffff, threshold, visit);
-      if (word >> 16 >= query.min_term_units)
-        visit_if_above(batch_query, i + SumPlace::words, word >> 16, threshold, visit);
+      if ((word & 0xffff) >= least) visit_if_above(batch_query, i, word & 0xffff, threshold, visit);
+      if (word >> 16 >= least) visit_if_above(batch_query, i + SumPlace::words, word >> 16, threshold, visit);
     }
   }
 
