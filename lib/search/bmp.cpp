@@ -96,16 +96,14 @@ class BlockMaxPruning {
     return bound > threshold_.value(begin);
   }
 
-  /// Scores those blocks from `begin` to `end` whose bounds reach the threshold.
+  /// Scores those blocks of a window whose bounds reach the threshold.
   void score_blocks(docid_t begin, docid_t end) {
-    const unsigned first_block = begin % bitmap_window / bitmap_block;
-    const unsigned last_block = (end - 1) % bitmap_window / bitmap_block;
-    std::uint64_t blocks = ~std::uint64_t{0} >> (bitmap_block - 1 - (last_block - first_block)) << first_block;
+    std::uint64_t blocks = ~std::uint64_t{0} >> (bitmap_block - 1 - (end - 1 - begin) / bitmap_block);
     float min = threshold_.value(begin);
     for (blocks &= kernels_.blocks_above(bounds_.data(), min); blocks != 0;) {
       const auto block = static_cast<unsigned>(std::countr_zero(blocks));
       blocks &= blocks - 1;
-      const docid_t first = begin + (block - first_block) * bitmap_block;
+      const docid_t first = begin + block * bitmap_block;
       if (!context_.some_pass(first, first + std::min(bitmap_block, end - first))) continue;
       found_.grow(kernels_.score_block(windows_.data(), windows_.size(), block, sums_.get() + block * bitmap_block,
                                        first, min, found_.from(found_.size()), &context_.statistics->postings_scored));

@@ -92,10 +92,10 @@ TEST_CASE("arrays and tables of Python are named, with a remedy", "[cli][impacts
                         "PK\x03\x04\x14\x00\x00\x00\x08\x00"s + std::string(16, '\0') + "\x0b\x00\x00\x00indices.npy"s,
                     qrels = folder.write("qrels", "1 0 a 1\n"), out = folder.path("out");
   for (const auto& [bytes, name] : {std::pair{entry, "a NumPy or SciPy archive (.npz)"},
-                                    {"PAR1"s, "a Parquet file"},
+                                    {"PAR1\x15\x04"s, "a Parquet file"},
                                     {"ARROW1\0\0"s, "an Arrow file"},
                                     {"\xff\xff\xff\xff\x10\x01\0\0"s, "an Arrow stream"},
-                                    {"FEA1"s, "a Feather file"},
+                                    {"FEA1\0\0\0\0"s, "a Feather file"},
                                     {"\x89HDF\r\n\x1a\n"s, "an HDF5 file"}}) {
     const std::string file = folder.write("file", bytes + std::string(600, '\1'));
     for (const CommandLine& words : {CommandLine{"index", file, "--impacts", "8", "-o", out},

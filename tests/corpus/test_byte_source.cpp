@@ -171,7 +171,7 @@ TEST_CASE("An archive, another compression and a second one are named with a rem
       {tar, "tar -xf"},
       {"\x04\x22\x4d\x18 rest", "lz4 -d"},
       {"7z\xbc\xaf\x27\x1c", "7z x"},
-      {"PAR1", "JSON lines"},
+      {"PAR1\x15", "JSON lines"},
       {gzipped("text"), "twice"},
       {std::string("]\0\0\x80\0", 5) + std::string(8, '\xff') + "x", "unlzma"},
   };
@@ -183,7 +183,8 @@ TEST_CASE("An archive, another compression and a second one are named with a rem
       CHECK_THROWS_AS(ByteSource::open(path)->read({&byte, 1}), InvalidArgument);
     }
   }
-  CHECK(unreadable_form(as_bytes("a text")).empty());
+  for (const std::string_view text : {"a text", "PAR1 mill", "FEA1\tmill", "ARROW1"})
+    CHECK(unreadable_form(as_bytes(text)).empty());
 }
 
 TEST_CASE("A truncated compressed file is an error with name and offset", "[corpus]") {
