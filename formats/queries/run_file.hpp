@@ -24,7 +24,7 @@ struct RunResult {
   std::optional<std::span<const ResultField>> fields = std::nullopt;  ///< in place of title and URL, if given
 };
 
-/// What is known of a query's results if its search may stop early.
+/// Whether a query's results are exact although its search may have stopped early.
 struct ResultProof {
   /// Upper bound of the scores of documents that were left out and may be results; none: the results are exact.
   std::optional<float> bound_left;
@@ -36,7 +36,7 @@ struct ResultPiece {
   std::size_t first_rank = 1;                       ///< of results.front()
   bool is_first = true, is_last = true;             ///< among the query's pieces
   bool on_terminal = false;                         ///< the text table shows matches in bold
-  std::optional<ResultProof> proof = std::nullopt;  ///< none: there is no budget
+  std::optional<ResultProof> proof = std::nullopt;  ///< set if the search had a budget
 };
 
 /// Appends one query's results as a table for a terminal of 100 columns: the query, then a line per result with rank,
